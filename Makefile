@@ -1,0 +1,42 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+# The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
+READY = $(VENV)/.ready
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo "make demo    set up and show the grammar at work"
+	@echo "make test    set up and run the tests"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   benchmarks; several minutes, on a quiet machine"
+	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
+	@echo "make clean   remove caches, compiled kernels and the virtual environment"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/python -m btg_seq2seq.demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.grammar --output results/grammar.json --markdown docs/benchmarks.md
+
+clean:
+	rm -rf $(VENV) results .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

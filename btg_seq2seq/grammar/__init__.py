@@ -1,0 +1,26 @@
+"""Bracketing trees and exact distributions over them; torch and NumPy only."""
+
+from btg_seq2seq.grammar.batch import Segmentation, SegmentationBatch, TreeBatch
+from btg_seq2seq.grammar.leaf_crf import LeafCRF
+from btg_seq2seq.grammar.packing import segment_pairs, spans, splits
+from btg_seq2seq.grammar.segment_counts import truncated_geometric
+from btg_seq2seq.grammar.sizes import phrase_length_limits
+from btg_seq2seq.grammar.tree import Leaf, Node, Span, Tree
+from btg_seq2seq.grammar.tree_crf import TreeCRF
+
+__all__ = [
+    "Leaf",
+    "LeafCRF",
+    "Node",
+    "Segmentation",
+    "SegmentationBatch",
+    "Span",
+    "Tree",
+    "TreeBatch",
+    "TreeCRF",
+    "phrase_length_limits",
+    "segment_pairs",
+    "spans",
+    "splits",
+    "truncated_geometric",
+]

@@ -1,0 +1,54 @@
+"""How the fast kernels are compiled, cached, and spread over threads.
+
+numba compiles a kernel when it is first called and keeps the machine code on disk, so only the
+first process ever waits. Kernels release the interpreter's lock and work on a range of sentences;
+plain threads share a batch out, as many as ``torch.get_num_threads()`` says.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import torch
+from numba import njit
+
+logger = logging.getLogger(__name__)
+
+# Sums may be reordered, so that they become vector instructions; infinities keep their meaning.
+compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="btg-kernel")
+
+
+def _notice() -> None:
+    logger.warning("Compiling the grammar's kernels for this machine (once; kept for next time) …")
+
+
+def over_batch(kernel: Callable[..., None], batch: int, work: int, *arguments: Any) -> None:
+    """Call ``kernel(begin, end, *arguments)`` over the whole batch, in threads if that pays.
+
+    ``work`` is the rough number of inner steps a sentence.
+    """
+    timer = threading.Timer(1.0, _notice)
+    known = len(kernel.signatures)  # type: ignore[attr-defined]
+    if not known:
+        timer.start()
+        kernel(0, 0, *arguments)  # compiles
+        timer.cancel()
+    threads = min(torch.get_num_threads(), batch, 1 + batch * work // 200_000)
+    if threads == 1:
+        kernel(0, batch, *arguments)
+        return
+    bounds = [batch * part // threads for part in range(threads + 1)]
+    futures = [
+        _pool(threads).submit(kernel, begin, end, *arguments)
+        for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+    for future in futures:
+        future.result()

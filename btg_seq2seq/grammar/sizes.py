@@ -1,0 +1,119 @@
+"""How long sentences are, into how many phrases they are cut, and whether that is possible.
+
+Everything a CRF is given is checked here, once, before any dynamic program runs: errors name the
+sentence by its place in the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """What the dynamic programs need to know of each sentence beside its scores."""
+
+    lengths: Tensor  # [batch]
+    segments: Tensor  # [batch]
+    limits: Tensor  # [batch]: longest phrase
+
+    @classmethod
+    def checked(
+        cls,
+        lengths: Tensor | Sequence[int],
+        segments: Tensor | Sequence[int],
+        max_phrase_length: int | None,
+        device: torch.device,
+    ) -> Sizes:
+        """Sizes that admit at least one tree a sentence, or ``ValueError``."""
+        lengths = torch.as_tensor(lengths, device=device)
+        segments = torch.as_tensor(segments, device=device)
+        for name, counts in (("lengths", lengths), ("segments", segments)):
+            if counts.dim() != 1 or counts.is_floating_point() or len(counts) == 0:
+                raise ValueError(
+                    f"{name} must be a vector of integers, one a sentence, not {counts.dtype} "
+                    f"of shape {tuple(counts.shape)}"
+                )
+        if lengths.shape != segments.shape:
+            raise ValueError(f"{len(lengths)} lengths but {len(segments)} segment counts")
+        for sentence in _indices(lengths < 1):
+            raise ValueError(f"sentence {sentence}: length {lengths[sentence]} is less than 1")
+        for sentence in _indices((segments < 1) | (segments > lengths)):
+            raise ValueError(
+                f"sentence {sentence}: cannot cut {lengths[sentence]} tokens into "
+                f"{segments[sentence]} segments"
+            )
+        lengths, segments = lengths.long(), segments.long()
+        limits = phrase_length_limits(lengths, segments, max_phrase_length)
+        return cls(lengths, segments, limits)
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest sentence."""
+        return int(self.lengths.max())
+
+    @property
+    def largest(self) -> int:
+        """Largest number of segments."""
+        return int(self.segments.max())
+
+    def __getitem__(self, sentences: Tensor) -> Sizes:
+        return Sizes(self.lengths[sentences], self.segments[sentences], self.limits[sentences])
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Sizes)
+            and torch.equal(self.lengths, other.lengths)
+            and torch.equal(self.segments, other.segments)
+            and torch.equal(self.limits, other.limits)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def phrase_length_limits(
+    lengths: Tensor, segments: Tensor, max_phrase_length: int | None
+) -> Tensor:
+    """Longest phrase each sentence may have: ``[batch]``.
+
+    A limit under which a sentence has no segmentation at all is widened to
+    ``ceil(2 length / (segments + 1))``, for that sentence alone.
+    """
+    if max_phrase_length is None:
+        return lengths.clone()
+    if max_phrase_length < 1:
+        raise ValueError(f"max_phrase_length must be 1 or more, not {max_phrase_length}")
+    widened = torch.minimum(lengths, -(-2 * lengths // (segments + 1)))
+    limits = lengths.clamp(max=max_phrase_length)
+    return torch.where(segments * limits < lengths, widened, limits)
+
+
+def check_scores(scores: Tensor, counts: Tensor, what: str) -> None:
+    """Refuse NaN and +inf among the first ``counts`` scores of a sentence, ``[batch, scores]``."""
+    largest = scores.detach().amax(1) if scores.shape[1] else scores.new_zeros(len(scores))
+    if bool((largest < torch.inf).all()):  # NaN wins a maximum and fails the comparison
+        return
+    # Padding may hold anything.
+    own = torch.arange(scores.shape[1], device=scores.device) < counts[:, None]
+    for bad, name in ((scores.isnan(), "NaN"), (scores == torch.inf, "+inf")):
+        for sentence, place in (bad & own).nonzero().tolist():
+            raise ValueError(f"sentence {sentence}: {what} {place} is {name}")
+
+
+def check_possible(log_partition: Tensor, sizes: Sizes) -> None:
+    """Refuse a sentence for which no tree or segmentation is left."""
+    for sentence in _indices(log_partition.detach() == -torch.inf):
+        raise ValueError(
+            f"sentence {sentence}: every way to cut its {sizes.lengths[sentence]} tokens into "
+            f"{sizes.segments[sentence]} segments of at most {sizes.limits[sentence]} tokens "
+            "uses a forbidden split (score -inf)"
+        )
+
+
+def _indices(mask: Tensor) -> list[int]:
+    places: list[int] = mask.nonzero().flatten().tolist()
+    return places

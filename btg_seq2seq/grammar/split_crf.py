@@ -1,0 +1,108 @@
+"""What the tree CRF and the leaf CRF share: a distribution given by scores of splits.
+
+Log partition, marginals, expectations, entropy and divergence, all exact. How they are computed is
+left to ``kernels``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from btg_seq2seq.grammar.kernels import DIFFERENCE, LOG_WEIGHT, VALUE, Program
+from btg_seq2seq.grammar.packing import split_counts
+from btg_seq2seq.grammar.sizes import Sizes, check_possible, check_scores
+
+
+class SplitCRF:
+    """A batch of distributions: the log weight of a derivation is the sum of its splits' scores."""
+
+    def __init__(self, split_scores: Tensor, sizes: Sizes, program: Program) -> None:
+        self.split_scores, self.sizes, self._program = split_scores, sizes, program
+        self._scores = split_scores.flatten(1)  # [batch, scores]
+        scores_per_split = split_scores[0, 0].numel() if split_scores.shape[1] else 1
+        self._score_counts = scores_per_split * split_counts(sizes.lengths)  # [batch]
+        check_scores(self._scores, self._score_counts, "split score")
+
+    @property
+    def limits(self) -> Tensor:
+        """Longest phrase that each sentence may have, ``[batch]``."""
+        return self.sizes.limits
+
+    @cached_property
+    def _columns(self) -> Tensor:
+        """Log partitions as the program returns them: ``[batch, columns]``."""
+        return self._program.log_partitions(self._scores)
+
+    def _own_column(self, columns: Tensor) -> Tensor:
+        """The column of each sentence's own number of leaves, ``[batch]``."""
+        raise NotImplementedError
+
+    @cached_property
+    def _log_partition(self) -> Tensor:
+        log_partition = self._own_column(self._columns)
+        check_possible(log_partition, self.sizes)
+        return log_partition
+
+    @property
+    def log_partition(self) -> Tensor:
+        """Log of the summed weights of all derivations, ``[batch]``."""
+        return self._log_partition.to(self.split_scores.dtype)
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """Probability that the derivation uses each split, shaped like the scores; no gradient."""
+        return self._gradient(self._own_column)
+
+    def _gradient(self, weigh: Callable[[Tensor], Tensor]) -> Tensor:
+        """Derivatives in the scores of the log partitions, summed as ``weigh`` says."""
+        scores = self._scores.detach().requires_grad_()
+        with torch.enable_grad():
+            columns = self._program.log_partitions(scores)
+            check_possible(self._own_column(columns), self.sizes)
+            (gradient,) = torch.autograd.grad(weigh(columns).sum(), scores)
+        return gradient.view_as(self.split_scores)
+
+    def expectation(self, values: Tensor) -> Tensor:
+        """Expected sum of ``values`` (shaped like the scores) over a derivation: ``[batch]``."""
+        if values.shape != self.split_scores.shape:
+            raise ValueError(
+                f"values of shape {tuple(values.shape)}, "
+                f"but scores of shape {tuple(self.split_scores.shape)}"
+            )
+        log_partition, mean = self._program.expectation(self._scores, values.flatten(1), VALUE)
+        check_possible(log_partition, self.sizes)
+        return mean.to(self.split_scores.dtype)
+
+    @property
+    def entropy(self) -> Tensor:
+        """Entropy in nats, ``[batch]``."""
+        # H = log Z - E[log weight]
+        log_partition, mean = self._program.expectation(
+            self._scores, self._scores.detach(), LOG_WEIGHT
+        )
+        check_possible(log_partition, self.sizes)
+        return (log_partition - mean).to(self.split_scores.dtype)
+
+    def kl(self, other: Self) -> Tensor:
+        """``KL(self || other)`` in nats, ``[batch]``; infinite where ``other`` forbids a split."""
+        if self.split_scores.shape != other.split_scores.shape or self.sizes != other.sizes:
+            raise ValueError("KL needs two batches with equal lengths, segments and limits")
+        # KL(q || p) = E_q[s_q - s_p] - log Z_q + log Z_p
+        log_partition, mean = self._program.expectation(self._scores, other._scores, DIFFERENCE)
+        check_possible(log_partition, self.sizes)
+        divergence = mean - log_partition + other._log_partition
+        return self._with_infinities(divergence, other).to(self.split_scores.dtype)
+
+    def _with_infinities(self, divergence: Tensor, other: Self) -> Tensor:
+        forbidden = other._scores.isneginf()
+        own = torch.arange(forbidden.shape[1], device=forbidden.device)
+        forbidden &= own < self._score_counts[:, None]
+        if not bool(forbidden.any()):
+            return divergence
+        beyond = (self.marginals.flatten(1) > 0) & forbidden
+        return divergence.masked_fill(beyond.any(1), torch.inf)

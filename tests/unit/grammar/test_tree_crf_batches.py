@@ -1,0 +1,138 @@
+"""A sentence's results do not depend on its neighbours, its padding, or the kernels."""
+
+import math
+
+import pytest
+import torch
+from checks import assert_close
+from hypothesis import given
+from strategies import tree_crf_batches
+
+from btg_seq2seq.grammar import TreeCRF
+
+both_kernels = pytest.mark.parametrize("kernels", ["fast", "portable"])
+TIGHT = {"rtol": 1e-11, "atol": 1e-11}
+LARGER = {"max_length": 11, "max_segments": 6, "enumerable": False}
+
+
+def differentiable(crf, other, values):
+    return {
+        "log_partition": crf.log_partition,
+        "log_prob": crf.log_prob(crf.argmax),
+        "entropy": crf.entropy,
+        "kl": crf.kl(other),
+        "expectation": crf.expectation(values),
+    }
+
+
+def constant(crf):
+    return {
+        "limits": crf.limits,
+        "marginals": crf.marginals,
+        "leaf_marginals": crf.leaf_marginals(),
+        "log_partitions": crf.log_partitions.detach(),
+        "log_inside": crf.log_inside,
+        "root_log_probs": crf.root_log_probs,
+        "rule_log_probs": crf.rule_log_probs,
+    }
+
+
+def gradients(results, inputs):
+    """{quantity: gradients with respect to scores, the other CRF's scores, and values}."""
+    options = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+    return {
+        name: torch.autograd.grad(value.sum(), inputs, **options) for name, value in results.items()
+    }
+
+
+@both_kernels
+@given(batch=tree_crf_batches(forbidden=False, **LARGER))
+def test_padded_batch_equals_singletons(kernels, batch):
+    others, values = batch.random_values(batch.scale), batch.random_values()
+    inputs = [batch.padded(), batch.padded(others), batch.padded(values)]
+    crf, other = batch.crf(kernels, inputs[0]), batch.crf(kernels, inputs[1])
+    together = differentiable(crf, other, inputs[2])
+    together_gradients, together_constant = gradients(together, inputs), constant(crf)
+    for index, length in enumerate(batch.lengths):
+        own = [t[index : index + 1, : math.comb(length + 1, 3)] for t in inputs]
+        own = [tensor.detach().clone().requires_grad_() for tensor in own]
+        one, one_other = (
+            TreeCRF(
+                scores,
+                batch.lengths[index : index + 1],
+                batch.segments[index : index + 1],
+                max_phrase_length=batch.max_phrase_length,
+                kernels=kernels,
+            )
+            for scores in own[:2]
+        )
+        assert crf.argmax[index] == one.argmax[0]
+        alone = differentiable(one, one_other, own[2])
+        alone_gradients = gradients(alone, own)
+        for name, value in alone.items():
+            assert_close(together[name][index], value[0], batch.scale, **TIGHT)
+            pairs = zip(together_gradients[name], alone_gradients[name], strict=True)
+            for padded_gradient, gradient in pairs:
+                same = padded_gradient[index, : gradient.shape[1]]
+                assert_close(same, gradient[0], batch.scale, **TIGHT)
+                assert (padded_gradient[index, gradient.shape[1] :] == 0).all()
+        for name, value in constant(one).items():
+            # the part of the batch's tensor that belongs to this sentence
+            corner = together_constant[name][index][tuple(map(slice, value[0].shape))]
+            assert_close(corner, value[0], batch.scale, **TIGHT)
+
+
+@given(batch=tree_crf_batches(forbidden=False, **LARGER))
+def test_fast_equals_portable(batch):
+    others, values = batch.random_values(batch.scale), batch.random_values()
+    results = []
+    for kernels in ("fast", "portable", "auto"):
+        inputs = [batch.padded(), batch.padded(others), batch.padded(values)]
+        crf, other = batch.crf(kernels, inputs[0]), batch.crf(kernels, inputs[1])
+        values_here = differentiable(crf, other, inputs[2])
+        results.append((values_here, gradients(values_here, inputs), constant(crf)))
+    for others_results in results[1:]:
+        for ours, theirs in zip(results[0], others_results, strict=True):
+            for name, value in ours.items():
+                if name in ("log_inside", "rule_log_probs"):  # pruned as each likes
+                    kept = value.isfinite() & theirs[name].isfinite()
+                    assert_close(value[kept], theirs[name][kept], batch.scale, **TIGHT)
+                else:
+                    assert_close(value, theirs[name], batch.scale, **TIGHT)
+
+
+@both_kernels
+def test_lists_of_lengths_do_as_well_as_tensors(kernels):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(2, 10, 2, generator=generator, dtype=torch.float64)
+    lists = TreeCRF(scores, [4, 3], [3, 2], kernels=kernels)
+    tensors = TreeCRF(scores, torch.tensor([4, 3]), torch.tensor([3, 2]), kernels=kernels)
+    assert torch.equal(lists.log_partition, tensors.log_partition)
+
+
+@both_kernels
+def test_scores_are_not_changed_and_may_be_strided(kernels):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(2, 10, 2, generator=generator, dtype=torch.float64)
+    strided = scores.permute(2, 1, 0).contiguous().permute(2, 1, 0)
+    before = strided.clone()
+    crf = TreeCRF(strided, [4, 4], [3, 3], kernels=kernels)
+    expected = TreeCRF(scores, [4, 4], [3, 3], kernels=kernels)
+    assert_close(crf.log_partition, expected.log_partition)
+    assert_close(crf.marginals, expected.marginals)
+    assert torch.equal(strided, before)
+
+
+@both_kernels
+def test_one_word_sentences(kernels):
+    """No split at all: one tree, of weight 2, and gradients of no elements."""
+    scores = torch.zeros(2, 0, 2, dtype=torch.float64, requires_grad=True)
+    crf = TreeCRF(scores, [1, 1], [1, 1], kernels=kernels)
+    assert_close(crf.log_partition.tolist(), [math.log(2)] * 2)
+    assert_close(crf.entropy.tolist(), [0.0, 0.0])
+    assert_close(crf.kl(crf).tolist(), [0.0, 0.0])
+    assert [str(tree) for tree in crf.argmax] == ["0:1", "0:1"]
+    assert [str(tree) for tree in crf.sample()] == ["0:1", "0:1"]
+    assert crf.leaf_marginals().tolist() == [[1.0], [1.0]]
+    (gradient,) = torch.autograd.grad(crf.log_partition.sum() + crf.entropy.sum(), scores)
+    assert gradient.shape == scores.shape
