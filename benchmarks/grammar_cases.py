@@ -7,7 +7,7 @@ every sentence has the full length and the full number of segments.
 from collections.abc import Callable
 from functools import partial
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ SAMPLE = "sample"
 LEAVES = "leaf entropy + log Z + gradient"
 MEASURES = (LOG_PARTITION, DIVERGENCE, SAMPLE, LEAVES)
 PATHS = ("fast", "portable", "textbook")
+Kernels = Literal["fast", "portable"]
 
 
 class Size(NamedTuple):
@@ -65,11 +66,11 @@ class Problem:
             self.trees = self.tree_crf(self.posterior, "fast").sample(self.generator)
         self.tree_list = list(self.trees)
 
-    def tree_crf(self, scores: Tensor, kernels: str) -> TreeCRF:
+    def tree_crf(self, scores: Tensor, kernels: Kernels) -> TreeCRF:
         """The package's CRF over the trees of every sentence."""
         return TreeCRF(scores, self.lengths, self.segments, kernels=kernels)
 
-    def package(self, measure: str, kernels: str) -> Outcome:
+    def package(self, measure: str, kernels: Kernels) -> Outcome:
         """One call of the package, from scores to result."""
         if measure == LOG_PARTITION:
             crf = self.tree_crf(self.posterior, kernels)
@@ -107,7 +108,7 @@ class Problem:
         """What is timed."""
         if path == "textbook":
             return partial(self.textbook, measure)
-        return partial(self.package, measure, path)
+        return partial(self.package, measure, "fast" if path == "fast" else "portable")
 
     def textbook_rules(self, measure: str) -> int:
         """How many rules the textbook looks at: what its time is proportional to."""

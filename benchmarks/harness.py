@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -28,18 +28,36 @@ MEGABYTE = 1_000_000
 NOT_MEASURED = "\N{EN DASH}"
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """The result of one call and its wall-clock seconds, garbage collector off as in timeit."""
-    gc.collect()
+class Timing(NamedTuple):
+    """A call's duration: the fastest one's, of several."""
+
+    seconds: float
+    processor_seconds: float
+    calls: int = 1
+
+    @property
+    def waited(self) -> bool:
+        """Whether others held the processor meanwhile; says nothing of a call that uses threads."""
+        return self.seconds > 1.1 * self.processor_seconds
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, Timing]:
+    """The result of one call and how long it took, garbage collector off as in timeit."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        begin = time.perf_counter()
+        begin, processor_begin = time.perf_counter(), time.process_time()
         result = call()
-        return result, time.perf_counter() - begin
+        seconds = time.perf_counter() - begin
+        return result, Timing(seconds, time.process_time() - processor_begin)
     finally:
         if collecting:
             gc.enable()
+
+
+def fastest(timings: Sequence[Timing]) -> Timing:
+    """The minimum, and how many calls it is the minimum of."""
+    return min(timings)._replace(calls=sum(timing.calls for timing in timings))
 
 
 def interleaved_minima(
@@ -47,23 +65,26 @@ def interleaved_minima(
     seconds: float = 2.0,
     least: int = 3,
     most: int = 30,
-) -> dict[str, tuple[float, int]]:
-    """Fastest call and number of calls of each candidate, called in turn.
+) -> dict[str, Timing]:
+    """The fastest call of each candidate, called in turn.
 
     Each candidate is called at least `least` times, then on while it has had less than its share of
     `seconds`, so that a slow candidate does not cost a fast one its repetitions. Callers warm up.
     """
-    durations: dict[str, list[float]] = {name: [] for name in calls}
+    gc.collect()
+    timings: dict[str, list[Timing]] = {name: [] for name in calls}
     share = seconds / max(len(calls), 1)
     for _ in range(most):
         due = [
-            name for name, taken in durations.items() if len(taken) < least or sum(taken) < share
+            name
+            for name, taken in timings.items()
+            if len(taken) < least or sum(timing.seconds for timing in taken) < share
         ]
         if not due:
             break
         for name in due:
-            durations[name].append(timed(calls[name])[1])
-    return {name: (min(taken), len(taken)) for name, taken in durations.items()}
+            timings[name].append(timed(calls[name])[1])
+    return {name: fastest(taken) for name, taken in timings.items()}
 
 
 def _status_bytes(field: str) -> int:
@@ -116,7 +137,8 @@ def in_fresh_process(module: str, *arguments: str) -> dict[str, Any]:
     )
     if finished.returncode != 0:
         raise RuntimeError(f"{module} {' '.join(arguments)} failed:\n{finished.stderr}")
-    return json.loads(finished.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
+    return found
 
 
 @dataclass(frozen=True)

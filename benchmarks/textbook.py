@@ -187,7 +187,7 @@ def nodes_of(node: Topology) -> set[Topology]:
 
 
 def leaf_rules(chart: LeafChart, node: Topology, start: int, stop: int) -> Tensor:
-    """log score * beta * beta of each split point of a target span: [split points, sentences].
+    """Log of score * beta * beta, each split point of a target span: [split points, sentences].
 
     Algorithms 4 and 5 as printed leave the rule score out of pi~; it belongs in (DESIGN.md 2), and
     with it their normalisation term is the cell's own inside score.

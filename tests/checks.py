@@ -1,7 +1,9 @@
-"""Assertions shared by the tests of both CRFs: values, gradients, sample frequencies."""
+"""Assertions shared by the tests: values, gradients, sample frequencies, errors."""
 
+import re
 from collections import Counter
 
+import pytest
 import torch
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -12,6 +14,12 @@ def assert_close(actual, expected, scale=1.0, **tolerances):
     tolerances = {**CLOSE, **tolerances}
     tolerances["atol"] *= max(1.0, scale)
     torch.testing.assert_close(actual, expected, **tolerances)
+
+
+def refused(*words):
+    """Context: raises a ValueError whose message has every one of the words, in any case."""
+    everything = "".join(f"(?=.*{re.escape(str(word))})" for word in words)
+    return pytest.raises(ValueError, match=f"(?is)^{everything}.")
 
 
 def weighted_gradients(values, inputs, **options):

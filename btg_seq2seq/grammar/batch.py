@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import overload
 
 import torch
@@ -94,7 +95,9 @@ class TreeBatch(Sequence[Tree]):
         start, split, stop = self.splits.unbind(-1)
         left, right = torch.stack([start, split], -1), torch.stack([split, stop], -1)
         inverted = self.inverted[..., None]
-        parts = torch.cat([torch.where(inverted, right, left), torch.where(inverted, left, right)], 1)
+        parts = torch.cat(
+            [torch.where(inverted, right, left), torch.where(inverted, left, right)], 1
+        )
         ranks = torch.cat([self.leaf_splits[..., 0], self.leaf_splits[..., 1]], 1)
         is_leaf = torch.cat([self.first_segments, self.second_segments], 1) == 1  # [batch, 2 nodes]
         # What is not a leaf goes to a row of its own behind the table.
@@ -158,7 +161,7 @@ class SegmentationBatch(Sequence[Segmentation]):
         rows = []
         for sentence, phrases in enumerate(segmentations):
             row = [0, *(stop for _, stop in phrases)]
-            tiles = list(zip(row, row[1:], strict=False))
+            tiles = list(pairwise(row))
             if not phrases or tiles != [tuple(p) for p in phrases] or sorted(set(row)) != row:
                 raise ValueError(
                     f"sentence {sentence}: the phrases {list(phrases)} do not tile a target"
@@ -190,4 +193,4 @@ class SegmentationBatch(Sequence[Segmentation]):
         if isinstance(index, slice):
             return [self[position] for position in range(*index.indices(len(self)))]
         row = self.fenceposts[index, : int(self.segments[index]) + 1].tolist()
-        return list(zip(row, row[1:], strict=False))
+        return list(pairwise(row))

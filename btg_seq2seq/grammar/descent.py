@@ -54,7 +54,9 @@ def descend_tree(log_cells: Tensor, scores: Tensor, sizes: Sizes, choose: Choose
         # Leaves and padding take part with a harmless cell.
         start, stop = torch.where(is_node, start, 0), torch.where(is_node, stop, 2)
         leaves = torch.where(is_node, leaves, 2)
-        both = torch.stack([weight(leaves, torch.full_like(plane, o), start, stop) for o in (0, 1)], 1)
+        both = torch.stack(
+            [weight(leaves, torch.full_like(plane, o), start, stop) for o in (0, 1)], 1
+        )
         orientation = torch.where(plane == EITHER, choose(both), plane)
         is_inverted = orientation == INVERTED
         # Every way to split: left part with 1, 2, ... leaves, at every fencepost.

@@ -53,8 +53,12 @@ class LeafCRF(SplitCRF):
                 f"split_scores must be floats of shape {expected} for a longest target of "
                 f"{sizes.longest} tokens, not {split_scores.dtype} of {tuple(split_scores.shape)}"
             )
-        program = leaf_program(split_scores, sizes, self.trees.leaf_splits, kernels)
-        super().__init__(split_scores, sizes, program)
+        leaf_splits = self.trees.leaf_splits
+        super().__init__(
+            split_scores,
+            sizes,
+            lambda largest: leaf_program(split_scores, sizes, largest, leaf_splits, kernels),
+        )
 
     def _own_column(self, columns: Tensor) -> Tensor:
         return columns[:, 0]

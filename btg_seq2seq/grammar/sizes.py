@@ -92,16 +92,25 @@ def phrase_length_limits(
     return torch.where(segments * limits < lengths, widened, limits)
 
 
-def check_scores(scores: Tensor, counts: Tensor, what: str) -> None:
-    """Refuse NaN and +inf among the first ``counts`` scores of a sentence, ``[batch, scores]``."""
-    largest = scores.detach().amax(1) if scores.shape[1] else scores.new_zeros(len(scores))
-    if bool((largest < torch.inf).all()):  # NaN wins a maximum and fails the comparison
-        return
-    # Padding may hold anything.
-    own = torch.arange(scores.shape[1], device=scores.device) < counts[:, None]
-    for bad, name in ((scores.isnan(), "NaN"), (scores == torch.inf, "+inf")):
-        for sentence, place in (bad & own).nonzero().tolist():
-            raise ValueError(f"sentence {sentence}: {what} {place} is {name}")
+def largest_scores(scores: Tensor, counts: Tensor) -> Tensor:
+    """Largest of each sentence's own scores, the first ``counts`` of ``[batch, scores]``.
+
+    Zero where a sentence has none. Refuses NaN and +inf; padding may hold anything.
+    """
+    scores = scores.detach()
+    if scores.shape[1] == 0:
+        return torch.zeros(len(scores), dtype=torch.float64, device=scores.device)
+    if bool((counts < scores.shape[1]).any()):
+        own = torch.arange(scores.shape[1], device=scores.device) < counts[:, None]
+        scores = torch.where(own, scores, -torch.inf)
+    largest = scores.amax(1)
+    for sentence in _indices(~(largest < torch.inf)):  # NaN wins a maximum
+        place = int(scores[sentence].argmax())
+        raise ValueError(
+            f"sentence {sentence}: score {place} of its {counts[sentence]} is "
+            f"{scores[sentence, place]:+}; scores must be finite, or -inf to forbid a split"
+        )
+    return largest.double().masked_fill(largest == -torch.inf, 0.0)
 
 
 def check_possible(log_partition: Tensor, sizes: Sizes) -> None:

@@ -15,18 +15,19 @@ from torch import Tensor
 
 from btg_seq2seq.grammar.kernels import DIFFERENCE, LOG_WEIGHT, VALUE, Program
 from btg_seq2seq.grammar.packing import split_counts
-from btg_seq2seq.grammar.sizes import Sizes, check_possible, check_scores
+from btg_seq2seq.grammar.sizes import Sizes, check_possible, largest_scores
 
 
 class SplitCRF:
     """A batch of distributions: the log weight of a derivation is the sum of its splits' scores."""
 
-    def __init__(self, split_scores: Tensor, sizes: Sizes, program: Program) -> None:
-        self.split_scores, self.sizes, self._program = split_scores, sizes, program
+    def __init__(
+        self, split_scores: Tensor, sizes: Sizes, make_program: Callable[[Tensor], Program]
+    ) -> None:
+        self.split_scores, self.sizes = split_scores, sizes
         self._scores = split_scores.flatten(1)  # [batch, scores]
-        scores_per_split = split_scores[0, 0].numel() if split_scores.shape[1] else 1
-        self._score_counts = scores_per_split * split_counts(sizes.lengths)  # [batch]
-        check_scores(self._scores, self._score_counts, "split score")
+        self._score_counts = split_counts(sizes.lengths) * split_scores[0, :1].numel()  # [batch]
+        self._program = make_program(largest_scores(self._scores, self._score_counts))
 
     @property
     def limits(self) -> Tensor:

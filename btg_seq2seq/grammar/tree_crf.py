@@ -57,7 +57,9 @@ class TreeCRF(SplitCRF):
                 f"split_scores must be floats of shape {expected} for a longest sentence of "
                 f"{sizes.longest} tokens, not {split_scores.dtype} of {tuple(split_scores.shape)}"
             )
-        super().__init__(split_scores, sizes, tree_program(split_scores, sizes, kernels))
+        super().__init__(
+            split_scores, sizes, lambda largest: tree_program(split_scores, sizes, largest, kernels)
+        )
 
     def _own_column(self, columns: Tensor) -> Tensor:
         return columns.gather(1, self.sizes.segments[:, None] - 1)[:, 0]
@@ -159,7 +161,9 @@ class TreeCRF(SplitCRF):
         children = torch.stack([straight, inverted], 2)  # [batch, pairs, 2, 2, splits]
         parents = parent[:, total, :EITHER, None]
         log_probs = children + scores[..., None, :] - parents
-        log_probs = log_probs.masked_fill((children == -math.inf) | (parents == -math.inf), -math.inf)
+        log_probs = log_probs.masked_fill(
+            (children == -math.inf) | (parents == -math.inf), -math.inf
+        )
         beyond = self._score_counts[:, None] <= 2 * torch.arange(len(start), device=cells.device)
         log_probs = log_probs.masked_fill(beyond[:, None, None, None], -math.inf)
         return log_probs.permute(0, 1, 4, 2, 3).to(self.split_scores.dtype)
@@ -181,7 +185,9 @@ class TreeCRF(SplitCRF):
         if count_weights is None:
             marginals = self.marginals
         else:
-            marginals = self._gradient(lambda columns: weights * torch.where(weights != 0, columns, 0.0))
+            marginals = self._gradient(
+                lambda columns: weights * torch.where(weights != 0, columns, 0.0)
+            )
         used = marginals.sum(-1).double()  # [batch, splits]
         # A span is a leaf if it is the root or a child of some node, and not a node itself.
         start, middle, stop = splits(self.sizes.longest).to(used.device).unbind(-1)

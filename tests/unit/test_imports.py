@@ -22,7 +22,7 @@ BELOW["tasks"] = {*BELOW}
 BELOW["cli"] = {*BELOW}
 
 # Outside libraries, where they are restricted.
-LIBRARIES = {"grammar": {"torch", "numpy", "numba"} | sys.stdlib_module_names}
+LIBRARIES = {"grammar": {"torch", "numpy", "numba", "llvmlite"} | sys.stdlib_module_names}
 
 
 def package_of(path, source):
@@ -74,7 +74,7 @@ def test_no_import_goes_backwards():
 
 
 @pytest.mark.parametrize(
-    "path, code, allowed",
+    ("path", "code", "allowed"),
     [
         ("grammar/tree.py", "import math, torch\nfrom .kernels import fast", True),
         ("grammar/kernels/fast.py", "from ..tree import Tree\nimport numba", True),

@@ -52,7 +52,9 @@ def test_trees_with_one_word_phrases_are_counted_by_the_large_schroeder_numbers(
     assert len(forest(0, segments, segments, 1).trees) == LARGE_SCHROEDER[segments - 1]
 
 
-@pytest.mark.parametrize("length, segments, limit", [(5, 3, 5), (6, 4, 6), (6, 4, 2), (6, 3, 2)])
+@pytest.mark.parametrize(
+    ("length", "segments", "limit"), [(5, 3, 5), (6, 4, 6), (6, 4, 2), (6, 3, 2)]
+)
 def test_trees_are_segmentations_times_reorderings(length, segments, limit):
     widths = torch.cartesian_prod(*[torch.arange(1, limit + 1)] * segments)
     segmentations = (widths.sum(-1) == length).sum().item()
@@ -60,7 +62,9 @@ def test_trees_are_segmentations_times_reorderings(length, segments, limit):
     assert len(trees) == segmentations * LARGE_SCHROEDER[segments - 1]
 
 
-@pytest.mark.parametrize("length, segments, limit", [(1, 1, 1), (4, 2, 3), (5, 3, 5), (6, 4, 2)])
+@pytest.mark.parametrize(
+    ("length", "segments", "limit"), [(1, 1, 1), (4, 2, 3), (5, 3, 5), (6, 4, 2)]
+)
 def test_log_partition_is_algorithm_1(length, segments, limit):
     scores = scores_for(length)
     actual = TreeOracle(scores, length, segments, limit).log_partition.item()

@@ -41,23 +41,25 @@ def _use_fast(scores: Tensor, kernels: Kernels) -> bool:
     return suits and name != "portable"
 
 
-def tree_program(scores: Tensor, sizes: Sizes, kernels: Kernels) -> Program:
-    """The program for a batch of tree CRFs."""
+def tree_program(scores: Tensor, sizes: Sizes, largest: Tensor, kernels: Kernels) -> Program:
+    """The program for a batch of tree CRFs; ``largest`` is each sentence's largest score."""
     if _use_fast(scores, kernels):
         from btg_seq2seq.grammar.kernels.fast import FastTreeProgram
 
-        return FastTreeProgram(sizes)
+        return FastTreeProgram(sizes, largest)
     from btg_seq2seq.grammar.kernels.portable import PortableTreeProgram
 
     return PortableTreeProgram(sizes)
 
 
-def leaf_program(scores: Tensor, sizes: Sizes, leaf_splits: Tensor, kernels: Kernels) -> Program:
+def leaf_program(
+    scores: Tensor, sizes: Sizes, largest: Tensor, leaf_splits: Tensor, kernels: Kernels
+) -> Program:
     """The program for a batch of leaf CRFs along the trees that ``leaf_splits`` describe."""
     if _use_fast(scores, kernels):
         from btg_seq2seq.grammar.kernels.fast import FastLeafProgram
 
-        return FastLeafProgram(sizes, leaf_splits)
+        return FastLeafProgram(sizes, largest, leaf_splits)
     from btg_seq2seq.grammar.kernels.portable import PortableLeafProgram
 
     return PortableLeafProgram(sizes, leaf_splits)

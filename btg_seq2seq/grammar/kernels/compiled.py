@@ -7,15 +7,17 @@ plain threads share a batch out, as many as ``torch.get_num_threads()`` says.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import torch
-from numba import njit
+from numba import njit, typeof
 
 logger = logging.getLogger(__name__)
+_ready: dict[Any, set[Any]] = defaultdict(set)  # argument types for which a kernel is compiled
 
 # Sums may be reordered, so that they become vector instructions; infinities keep their meaning.
 compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -26,29 +28,31 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="btg-kernel")
 
 
-def _notice() -> None:
-    logger.warning("Compiling the grammar's kernels for this machine (once; kept for next time) …")
+@cache
+def _say_once(message: str) -> None:
+    logger.warning(message)
 
 
-def over_batch(kernel: Callable[..., None], batch: int, work: int, *arguments: Any) -> None:
+def over_batch(kernel: Any, batch: int, work: int, *arguments: Any) -> None:
     """Call ``kernel(begin, end, *arguments)`` over the whole batch, in threads if that pays.
 
-    ``work`` is the rough number of inner steps a sentence.
+    ``work`` is the rough number of inner steps for each item of the batch.
     """
-    timer = threading.Timer(1.0, _notice)
-    known = len(kernel.signatures)  # type: ignore[attr-defined]
-    if not known:
-        timer.start()
-        kernel(0, 0, *arguments)  # compiles
-        timer.cancel()
+    types = tuple(map(typeof, arguments))
+    if types not in _ready[kernel]:
+        message = "Compiling the grammar's kernels for this machine (once; kept for next time) ..."
+        notice = threading.Timer(1.0, _say_once, [message])
+        notice.start()
+        kernel(0, 0, *arguments)  # compiles, or loads from the cache
+        notice.cancel()
+        _ready[kernel].add(types)
     threads = min(torch.get_num_threads(), batch, 1 + batch * work // 200_000)
     if threads == 1:
         kernel(0, batch, *arguments)
         return
     bounds = [batch * part // threads for part in range(threads + 1)]
     futures = [
-        _pool(threads).submit(kernel, begin, end, *arguments)
-        for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
+        _pool(threads).submit(kernel, begin, end, *arguments) for begin, end in pairwise(bounds)
     ]
     for future in futures:
         future.result()

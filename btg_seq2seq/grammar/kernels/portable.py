@@ -14,8 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from btg_seq2seq.grammar.kernels.program import VALUE, Direction, Program
 from btg_seq2seq.grammar.packing import span_count, span_index, spans, split_counts, splits
-from btg_seq2seq.grammar.kernels.program import Direction, Program
 from btg_seq2seq.grammar.sizes import Sizes
 
 STRAIGHT, INVERTED, EITHER = 0, 1, 2
@@ -62,16 +62,22 @@ def _own_scores(scores: Tensor, counts: Tensor) -> Tensor:
 
 def _mix(scores: Tensor, values: Tensor, direction: Direction) -> Tensor:
     """What the expectation is taken of; zero where that is not finite or the split forbidden."""
-    usable = (scores > -math.inf) & (values.isfinite() | torch.tensor(direction.other == 0.0))
-    scores, values = torch.where(usable, scores, 0.0), torch.where(usable, values, 0.0)
-    return direction.own * scores + direction.other * values
+    usable = (scores > -math.inf) & values.isfinite()
+    own = torch.where(usable, scores, 0.0)
+    other = torch.where(usable, values.to(scores.dtype), 0.0)
+    return direction.own * own + direction.other * other
 
 
 def _leaf_weights(sizes: Sizes, scores: Tensor) -> Tensor:
     """Log weight of each span as a leaf, ``[batch, spans]``: 0, or minus infinity if too long."""
     start, stop = spans(sizes.longest).to(scores.device).unbind(-1)
     too_long = stop - start > sizes.limits[:, None]
-    return torch.zeros_like(too_long, dtype=scores.dtype).masked_fill(too_long, -math.inf)
+    return _nothing(scores).expand(too_long.shape).masked_fill(too_long, -math.inf)
+
+
+def _nothing(scores: Tensor) -> Tensor:
+    """Zeros, ``[batch, 1]``, that belong to the graph of the scores: what a lone leaf sums."""
+    return scores[:, :0].flatten(1).sum(1, keepdim=True)
 
 
 def _anchor(best: Tensor) -> Tensor:
@@ -87,7 +93,7 @@ def _log(total: Tensor, anchor: Tensor) -> Tensor:
 
 
 def _reduce(terms: Cells, parents: Tensor, count: int, maximise: bool) -> Cells:
-    """Sum terms ``[batch, ways, ..., splits]`` over ways and over the splits of each parent span."""
+    """Sum terms ``[batch, ways, ..., splits]`` over ways and over the splits of a parent span."""
     log_weight, values = terms
     best = log_weight.detach().amax(1)
     best = best.new_full((*best.shape[:-1], count), -math.inf).scatter_reduce(
@@ -124,7 +130,7 @@ def tree_levels(
     scores: Tensor,
     sizes: Sizes,
     values: Tensor | None = None,
-    leaf_value: float = 0.0,
+    direction: Direction = VALUE,
     maximise: bool = False,
 ) -> list[Cells]:
     """Inside cells ``[batch, 3, spans]`` for 1, 2, ... leaves; planes straight, inverted, either.
@@ -135,15 +141,15 @@ def tree_levels(
     length, largest = sizes.longest, sizes.largest
     scores = _own_scores(scores, split_counts(sizes.lengths))
     if values is not None:
-        values = values.to(scores.dtype).transpose(1, 2)  # [batch, 2, splits]
+        values = _mix(scores, values, direction).transpose(1, 2)  # [batch, 2, splits]
     scores = scores.transpose(1, 2)  # [batch, 2, splits]
     every, prefixes = (_links(length, only, scores.device) for only in (False, True))
     leaf = _leaf_weights(sizes, scores)
     log_weight = torch.stack([leaf, leaf, leaf + math.log(2)], 1)
     value = None
     if values is not None:
-        value = torch.zeros_like(log_weight)
-        value[:, EITHER] = leaf_value
+        zero = (_nothing(scores) + _nothing(values)).expand_as(leaf)
+        value = torch.stack([zero, zero, zero + direction.leaf], 1)
     levels = [Cells(log_weight, value)]
     for leaves in range(2, largest + 1):
         # The largest number of leaves is only ever asked for at the root.
@@ -172,9 +178,10 @@ def leaf_rows(
     sizes: Sizes,
     leaf_splits: Tensor,
     values: Tensor | None = None,
+    direction: Direction = VALUE,
     maximise: bool = False,
 ) -> list[Cells]:
-    """Inside cells ``[batch, spans]`` along each sentence's tree: row 0 leaves, row ``p + 1`` node p.
+    """Inside cells ``[batch, spans]`` along a sentence's tree: row 0 leaves, row ``p + 1`` node p.
 
     Algorithm 3, with one table for each node; ``leaf_splits`` is that of a ``TreeBatch``. With
     ``values``, the expectation semiring of Algorithm 5.
@@ -182,7 +189,7 @@ def leaf_rows(
     length, nodes = sizes.longest, leaf_splits.shape[1]
     scores = _own_scores(scores, split_counts(sizes.lengths))
     if values is not None:
-        values = values.to(scores.dtype)
+        values = _mix(scores, values, direction)
     links = _links(length, False, scores.device)
     leaf = _leaf_weights(sizes, scores)
     begin, middle, end = leaf_splits.unbind(-1)  # [batch, nodes]
@@ -190,7 +197,9 @@ def leaf_rows(
     first_row = torch.where(middle - begin > 1, position + 2, 0)
     second_row = torch.where(end - middle > 1, position + middle - begin + 1, 0)
     # Children have larger numbers than their parents. A row of padding is never looked at.
-    unused = Cells(leaf, None if values is None else torch.zeros_like(leaf))
+    unused = Cells(leaf, None)
+    if values is not None:
+        unused = Cells(leaf, (_nothing(scores) + _nothing(values)).expand_as(leaf))
     rows = [unused] * (nodes + 1)
     sentences = torch.arange(len(scores), device=scores.device)
     for node in range(nodes - 1, -1, -1):
@@ -207,31 +216,32 @@ def leaf_rows(
     return rows
 
 
+def _by_orientation(scores: Tensor) -> Tensor:
+    return scores.reshape(len(scores), scores.shape[1] // 2, 2)
+
+
 class PortableTreeProgram(Program):
     """Tree CRFs of one batch; scores are ``[batch, 2 splits]``."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
 
-    def _levels(self, scores: Tensor, values: Tensor | None = None, leaf_value: float = 0.0) -> list[Cells]:
-        scores = scores.unflatten(1, (-1, 2))
-        if values is not None:
-            values = values.unflatten(1, (-1, 2))
-        return tree_levels(scores, self.sizes, values, leaf_value)
-
     def log_partitions(self, scores: Tensor) -> Tensor:
-        roots = [self._root(cells.log_weight[:, EITHER]) for cells in self._levels(scores)]
+        levels = tree_levels(_by_orientation(scores), self.sizes)
+        roots = [self._root(cells.log_weight[:, EITHER]) for cells in levels]
         counts = torch.arange(1, len(roots) + 1, device=scores.device)
         return torch.stack(roots, 1).masked_fill(counts > self.sizes.segments[:, None], -math.inf)
 
     def expectation(
         self, scores: Tensor, values: Tensor, direction: Direction
     ) -> tuple[Tensor, Tensor]:
-        values = _mix(scores, values, direction)
-        levels = self._levels(scores, values, direction.leaf)
+        scores, values = _by_orientation(scores), _by_orientation(values)
+        levels = tree_levels(scores, self.sizes, values, direction)
         own = (self.sizes.segments - 1)[:, None]
         log_weights = torch.stack([self._root(c.log_weight[:, EITHER]) for c in levels], 1)
-        means = torch.stack([self._root(c.value[:, EITHER]) for c in levels if c.value is not None], 1)
+        means = torch.stack(
+            [self._root(c.value[:, EITHER]) for c in levels if c.value is not None], 1
+        )
         return log_weights.gather(1, own)[:, 0], means.gather(1, own)[:, 0]
 
     def _root(self, cells: Tensor) -> Tensor:
@@ -240,11 +250,12 @@ class PortableTreeProgram(Program):
 
     @torch.no_grad()
     def log_inside(self, scores: Tensor) -> Tensor:
-        return torch.stack([cells.log_weight for cells in self._levels(scores)], 1)
+        levels = tree_levels(_by_orientation(scores), self.sizes)
+        return torch.stack([cells.log_weight for cells in levels], 1)
 
     @torch.no_grad()
     def log_viterbi(self, scores: Tensor) -> Tensor:
-        levels = tree_levels(scores.unflatten(1, (-1, 2)), self.sizes, maximise=True)
+        levels = tree_levels(_by_orientation(scores), self.sizes, maximise=True)
         return torch.stack([cells.log_weight for cells in levels], 1)
 
 
@@ -261,7 +272,7 @@ class PortableLeafProgram(Program):
     def expectation(
         self, scores: Tensor, values: Tensor, direction: Direction
     ) -> tuple[Tensor, Tensor]:
-        rows = leaf_rows(scores, self.sizes, self.leaf_splits, _mix(scores, values, direction))
+        rows = leaf_rows(scores, self.sizes, self.leaf_splits, values, direction)
         means = [cells.value for cells in rows if cells.value is not None]
         return self._root([cells.log_weight for cells in rows]), self._root(means)
 

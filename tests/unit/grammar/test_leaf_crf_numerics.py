@@ -121,7 +121,7 @@ def test_scores_of_a_hundred_and_more(quantity, limit):
 
 @both_kernels
 @pytest.mark.parametrize(
-    "length, segments, limit, scale, forbidden",
+    ("length", "segments", "limit", "scale", "forbidden"),
     [(4, 2, None, 1.0, 0.0), (7, 4, None, 0.0, 0.0), (7, 4, 3, 1.0, 0.0), (7, 3, None, 1.0, 0.2)],
 )
 def test_frequencies(kernels, length, segments, limit, scale, forbidden):

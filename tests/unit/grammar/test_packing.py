@@ -14,7 +14,7 @@ def colexicographic(length, size):
 
 
 @pytest.mark.parametrize("length", range(1, 9))
-@pytest.mark.parametrize("function, size", [(spans, 2), (splits, 3)])
+@pytest.mark.parametrize(("function", "size"), [(spans, 2), (splits, 3)])
 def test_colexicographic_order(function, size, length):
     packed = function(length)
     assert packed.dtype == torch.long

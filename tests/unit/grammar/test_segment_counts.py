@@ -59,7 +59,7 @@ def test_phrase_length_limits(data, limit):
 
 
 @pytest.mark.parametrize(
-    "length, segments, limit, expected",
+    ("length", "segments", "limit", "expected"),
     [
         (10, 3, None, 10),
         (10, 5, 2, 2),  # just enough

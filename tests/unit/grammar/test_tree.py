@@ -6,6 +6,7 @@ from itertools import pairwise, permutations
 
 import oracle
 import pytest
+from checks import refused
 from hypothesis import given
 from strategies import oracle_trees, public_trees, to_public
 
@@ -24,7 +25,8 @@ def test_example_of_the_design():
     assert tree.phrases == ((0, 2), (3, 5), (2, 3))
     assert tree.permutation == (0, 2, 1)
     assert tree.nodes == (tree, tree.right)
-    assert not tree.inverted and tree.right.inverted
+    assert not tree.inverted
+    assert tree.right.inverted
     assert (tree.first, tree.second) == (tree.left, tree.right)
     assert (tree.right.first, tree.right.second) == (Leaf(3, 5), Leaf(2, 3))
 
@@ -36,7 +38,8 @@ def test_leaf():
     assert leaf.phrases == ((2, 5),)
     assert leaf.permutation == (0,)
     assert leaf.nodes == ()
-    assert isinstance(leaf, Tree) and isinstance(STRAIGHT, Tree)
+    assert isinstance(leaf, Tree)
+    assert isinstance(STRAIGHT, Tree)
 
 
 @given(oracle_trees())
@@ -55,22 +58,22 @@ def test_everything_a_tree_says_of_itself(expected):
         assert (node.first, node.second) == tuple(map(to_public, oracle.in_target_order(branch)))
 
 
-@pytest.mark.parametrize("start, stop", [(0, 0), (3, 3), (3, 2)])
+@pytest.mark.parametrize(("start", "stop"), [(0, 0), (3, 3), (3, 2)])
 def test_a_phrase_is_not_empty(start, stop):
-    with pytest.raises(ValueError, match=rf"{start}.*{stop}"):
+    with refused(start, stop):
         Leaf(start, stop)
 
 
 @pytest.mark.parametrize(
-    "left, right", [((0, 1), (2, 3)), ((0, 2), (1, 3)), ((1, 2), (0, 1)), ((0, 1), (0, 1))]
+    ("left", "right"), [((0, 1), (2, 3)), ((0, 2), (1, 3)), ((1, 2), (0, 1)), ((0, 1), (0, 1))]
 )
 def test_children_are_adjacent(left, right):
-    with pytest.raises(ValueError):
+    with refused():
         Node(Leaf(*left), Leaf(*right))
 
 
 @pytest.mark.parametrize(
-    "left, right, inverted, allowed",
+    ("left", "right", "inverted", "allowed"),
     [
         # straight: the left child is first
         (STRAIGHT, Leaf(2, 3), False, False),
@@ -88,7 +91,7 @@ def test_normal_form(left, right, inverted, allowed):
     if allowed:
         assert Node(left, right, inverted=inverted).segments == 3
     else:
-        with pytest.raises(ValueError, match="normal form"):
+        with refused("normal form"):
             Node(left, right, inverted=inverted)
 
 
@@ -97,7 +100,7 @@ def test_only_normal_form_can_be_built():
         if oracle.is_normal(candidate):
             assert str(to_public(candidate)) == oracle.bracketing(candidate)
         else:
-            with pytest.raises(ValueError):
+            with refused():
                 to_public(candidate)
 
 
@@ -110,7 +113,7 @@ def test_text_and_json_round_trips(tree):
 
 
 @pytest.mark.parametrize(
-    "text, position",
+    ("text", "position"),
     [
         ("", 0),
         ("[0:1 1:2", 8),  # not closed
@@ -125,18 +128,20 @@ def test_text_and_json_round_trips(tree):
     ],
 )
 def test_malformed_text_says_where(text, position):
-    with pytest.raises(ValueError) as error:
+    with refused() as error:
         Tree.parse(text)
-    numbers = [int(number) for number in re.findall(r"\d+", str(error.value).replace(text, ""))]
+    message = str(error.value).replace(text, "")
+    numbers = [int(number) for number in re.findall(r"\d+", message)]
     # counted from 0 or from 1, and before or after the white space that leads to it
-    assert {position - 1, position, position + 1} & set(numbers), str(error.value)
+    by_number = {position - 1, position, position + 1} & set(numbers)
+    assert by_number or (position == len(text) and "end" in message), str(error.value)
 
 
 @pytest.mark.parametrize(
     "text", ["[0:1 2:3]", "[0:0 0:1]", "[[0:1 1:2] 2:3]", "<0:1 <1:2 2:3>>", "2:1"]
 )
 def test_well_formed_text_of_no_tree(text):
-    with pytest.raises(ValueError):
+    with refused():
         Tree.parse(text)
 
 
@@ -183,18 +188,18 @@ def test_every_segmentation_and_reordering_has_at_most_one_tree(fenceposts):
             assert Tree.from_phrases(reordering) == to_public(by_phrases[reordering])
         else:
             rejected += 1
-            with pytest.raises(ValueError):
+            with refused():
                 Tree.from_phrases(reordering)
     assert rejected == (2 if len(fenceposts) == 5 else 0)
 
 
 @pytest.mark.parametrize("order", [(1, 3, 0, 2), (2, 0, 3, 1), (0, 2, 4, 1, 3), (1, 3, 0, 4, 2)])
 def test_reorderings_that_no_tree_yields(order):
-    with pytest.raises(ValueError):
+    with refused():
         Tree.from_phrases([(rank, rank + 1) for rank in order])
 
 
 @pytest.mark.parametrize("phrases", [[], [(0, 1), (2, 3)], [(0, 1), (0, 1)], [(0, 2), (1, 3)]])
 def test_phrases_that_do_not_tile(phrases):
-    with pytest.raises(ValueError):
+    with refused():
         Tree.from_phrases(phrases)

@@ -63,16 +63,21 @@ def test_leaf_marginals(kernels, batch):
 
 @given(batch=tree_crf_batches())
 def test_leaf_marginals_mixed_over_counts(kernels, batch):
-    weights = torch.zeros(len(batch), max(batch.segments), dtype=torch.float64)
+    weights = torch.rand(
+        len(batch), max(batch.segments), generator=batch.generator, dtype=torch.float64
+    )
     expected = []
     for index, segments in enumerate(batch.segments):
-        mixture = torch.zeros(math.comb(batch.lengths[index] + 1, 2), dtype=torch.float64)
-        for count in range(1, segments + 1):
-            oracle = batch.oracle(index, segments=count)
-            if oracle.outcomes:
-                weights[index, count - 1] = torch.rand(1, generator=batch.generator).item()
-                mixture += weights[index, count - 1] * oracle.leaf_marginals
-        expected.append(mixture)
+        oracles = [batch.oracle(index, segments=count + 1) for count in range(segments)]
+        for count in range(weights.shape[1]):  # impossible counts have no weight
+            weights[index, count] *= count < segments and bool(oracles[count].outcomes)
+        weights[index] /= weights[index].sum()
+        parts = [
+            weight * oracle.leaf_marginals
+            for weight, oracle in zip(weights[index], oracles, strict=False)
+            if weight > 0
+        ]
+        expected.append(torch.stack(parts).sum(0))
     actual = batch.crf(kernels, batch.padded()).leaf_marginals(weights)
     assert_gradients_match(actual, expected)
 

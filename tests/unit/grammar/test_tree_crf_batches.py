@@ -1,12 +1,13 @@
 """A sentence's results do not depend on its neighbours, its padding, or the kernels."""
 
 import math
+import random
 
 import pytest
 import torch
 from checks import assert_close
 from hypothesis import given
-from strategies import tree_crf_batches
+from strategies import pad, tree_crf_batches
 
 from btg_seq2seq.grammar import TreeCRF
 
@@ -45,6 +46,14 @@ def gradients(results, inputs):
     }
 
 
+def assert_same(name, one, other, scale):
+    if name in ("log_inside", "rule_log_probs"):
+        # A cell that no tree can use may be pruned, in one and not in the other.
+        kept = one.isfinite() & other.isfinite()
+        one, other = one[kept], other[kept]
+    assert_close(one, other, scale, **TIGHT)
+
+
 @both_kernels
 @given(batch=tree_crf_batches(forbidden=False, **LARGER))
 def test_padded_batch_equals_singletons(kernels, batch):
@@ -79,7 +88,7 @@ def test_padded_batch_equals_singletons(kernels, batch):
         for name, value in constant(one).items():
             # the part of the batch's tensor that belongs to this sentence
             corner = together_constant[name][index][tuple(map(slice, value[0].shape))]
-            assert_close(corner, value[0], batch.scale, **TIGHT)
+            assert_same(name, corner, value[0], batch.scale)
 
 
 @given(batch=tree_crf_batches(forbidden=False, **LARGER))
@@ -94,11 +103,46 @@ def test_fast_equals_portable(batch):
     for others_results in results[1:]:
         for ours, theirs in zip(results[0], others_results, strict=True):
             for name, value in ours.items():
-                if name in ("log_inside", "rule_log_probs"):  # pruned as each likes
-                    kept = value.isfinite() & theirs[name].isfinite()
-                    assert_close(value[kept], theirs[name][kept], batch.scale, **TIGHT)
-                else:
-                    assert_close(value, theirs[name], batch.scale, **TIGHT)
+                assert_same(name, value, theirs[name], batch.scale)
+
+
+@both_kernels
+def test_every_pair_of_leaf_counts(kernels):
+    """A sentence of few leaves beside one of many: gradients are those of the sentence alone."""
+    length, most = 8, 8
+    generator = torch.Generator().manual_seed(0)
+    shape = 1, math.comb(length + 1, 3), 2
+    scores = torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+    def gradient(*segments):
+        batch = scores.expand(len(segments), -1, -1).detach().requires_grad_()
+        crf = TreeCRF(batch, [length] * len(segments), segments, kernels=kernels)
+        total = (crf.log_partition + crf.entropy).sum()
+        return torch.autograd.grad(total, batch)[0]
+
+    alone = [gradient(count)[0] for count in range(1, most + 1)]
+    for first, first_alone in enumerate(alone, start=1):
+        for second, second_alone in enumerate(alone, start=1):
+            together = gradient(first, second)
+            assert_close(together, torch.stack([first_alone, second_alone]), **TIGHT)
+
+
+@pytest.mark.parametrize("limit", [None, 4])
+def test_fast_equals_portable_on_a_large_mixed_batch(limit):
+    source = random.Random(0)
+    lengths = [source.randint(1, 24) for _ in range(20)]
+    segments = [source.randint(1, min(8, length)) for length in lengths]
+    generator = torch.Generator().manual_seed(0)
+    scores = [torch.randn((math.comb(n + 1, 3), 2), generator=generator) for n in lengths]
+    results = []
+    for kernels in ("fast", "portable"):
+        padded = pad([score.double() for score in scores]).requires_grad_()
+        crf = TreeCRF(padded, lengths, segments, limit, kernels)
+        values = crf.log_partition + crf.entropy + crf.log_prob(crf.argmax)
+        (gradient,) = torch.autograd.grad(values.sum(), padded)
+        results.append([values, gradient, crf.marginals, crf.leaf_marginals(), crf.log_partitions])
+    for fast, portable in zip(*results, strict=True):
+        assert_close(fast, portable, **TIGHT)
 
 
 @both_kernels

@@ -18,7 +18,7 @@ COPIES, CALLS = 500, 8  # copies of the sentence in a batch, draws from the batc
 
 
 @pytest.mark.parametrize(
-    "length, segments, limit, scale, forbidden",
+    ("length", "segments", "limit", "scale", "forbidden"),
     [
         (2, 2, None, 1.0, 0.0),
         (3, 3, None, 0.0, 0.0),  # only the log 2 terms

@@ -178,13 +178,19 @@ def fill_outside(
                     for right in range(max(1, leaves - j + i), min(leaves - 1, k - j) + 1):
                         left_cell = cell(shape, INVERTED, leaves - right, j, i)
                         right_cell = cell(shape, EITHER, right, k, j)
-                        left, flow = read(table, left_cell), multiply(straight, read(table, right_cell))
+                        left, flow = (
+                            read(table, left_cell),
+                            multiply(straight, read(table, right_cell)),
+                        )
                         increase(adjoint, left_cell, flow)
                         increase(adjoint, right_cell, multiply(straight, left))
                         straight_total = add(straight_total, multiply(flow, left))
                         left_cell = cell(shape, EITHER, leaves - right, j, i)
                         right_cell = cell(shape, STRAIGHT, right, k, j)
-                        left, flow = read(table, left_cell), multiply(inverted, read(table, right_cell))
+                        left, flow = (
+                            read(table, left_cell),
+                            multiply(inverted, read(table, right_cell)),
+                        )
                         increase(adjoint, left_cell, flow)
                         increase(adjoint, right_cell, multiply(inverted, left))
                         inverted_total = add(inverted_total, multiply(flow, left))
@@ -269,9 +275,7 @@ def inside(begin, end, order, sentences, shifts, potentials, direction, roots, t
 
 
 @compiled
-def outside(
-    begin, end, order, sentences, shifts, potentials, direction, seeds, factors, gradients
-):
+def outside(begin, end, order, sentences, shifts, potentials, direction, seeds, factors, gradients):
     """Gradients of packs ``begin`` to ``end``: the inside pass again, then the outside pass.
 
     ``seeds[b, part, leaves - 1]`` are the adjoints of the roots.
@@ -302,11 +306,12 @@ def outside(
 
 
 @compiled
-def viterbi(begin, end, order, sentences, shifts, scores, tables):
+def viterbi(begin, end, order, sentences, scores, tables):
     """Log weight of the best tree of every cell, ``tables[b, leaves - 1, plane, span]``."""
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
     shape = (largest, longest * (longest + 1) // 2)
     buffer, table = np.empty(PACK * 2 * longest), np.empty(PACK * 3 * shape[0] * shape[1])
+    shifts = np.zeros(len(sentences))
     for p in range(begin, end):
         pack = order[PACK * p : PACK * (p + 1)]
         most = most_leaves(pack, sentences, longest)

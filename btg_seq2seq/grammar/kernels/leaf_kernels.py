@@ -3,7 +3,7 @@
 One inside table for each internal node of the tree. A tree has n leaves in target order, so node
 ``(u, m, v)`` covers the leaves u to v and splits them at m; the fencepost before leaf u lies where
 the u leaves before it and the n - u behind it fit. A node at either end of the target therefore
-costs O(length^2), the root O(length). Arithmetic is that of ``fast_tree``, one sentence at a time.
+costs O(length^2), the root O(length). Arithmetic is that of ``tree_kernels``, a sentence at a time.
 """
 
 import numpy as np
@@ -116,7 +116,10 @@ def fill_outside(
                 right_place = second * spans + c * (c - 1) // 2 + b
                 if table[0][right_place] == 0.0 or a_end <= a_first:
                     continue
-                right, right_adjoint = read_float(table, right_place), read_float(adjoint, right_place)
+                right, right_adjoint = (
+                    read_float(table, right_place),
+                    read_float(adjoint, right_place),
+                )
                 fill_weights(weights, shift, potentials, direction, b, c, a_first, a_end)
                 split = c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2
                 for a in range(a_first, a_end):
@@ -139,7 +142,7 @@ def inside(begin, end, sentences, leaf_splits, shifts, potentials, direction, ro
     """Inside weights of sentences ``begin`` to ``end``.
 
     ``sentences[b]`` is target length, segments, limit; ``leaf_splits`` ``[batch, nodes, 3]``;
-    ``potentials`` and ``direction`` are those of ``fast_tree.inside``, over ``[batch, splits]``.
+    ``potentials`` and ``direction`` are those of ``tree_kernels.inside``, over ``[batch, splits]``.
     ``roots[b, part, 0]`` receives the weight of all segmentations; ``tables[b, row, span]``, unless
     empty, every cell (row 0: leaves, row ``p + 1``: node p).
     """
@@ -162,11 +165,13 @@ def inside(begin, end, sentences, leaf_splits, shifts, potentials, direction, ro
 
 
 @compiled
-def outside(begin, end, sentences, leaf_splits, shifts, potentials, direction, seeds, factors, gradients):
+def outside(
+    begin, end, sentences, leaf_splits, shifts, potentials, direction, seeds, factors, gradients
+):
     """Gradients of sentences ``begin`` to ``end``: the inside pass again, then the outside pass.
 
     ``seeds[b, part, 0]`` is the adjoint of the root; ``gradients`` and ``factors`` are those of
-    ``fast_tree.scatter_gradients``.
+    ``tree_kernels.scatter_gradients``.
     """
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
     spans = longest * (longest + 1) // 2
