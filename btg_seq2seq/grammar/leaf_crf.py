@@ -16,8 +16,8 @@ from torch import Tensor
 from btg_seq2seq.grammar.batch import Segmentation, SegmentationBatch, TreeBatch
 from btg_seq2seq.grammar.descent import Chooser, descend_leaves
 from btg_seq2seq.grammar.kernels import Kernels, leaf_program
-from btg_seq2seq.grammar.packing import split_count, split_index
-from btg_seq2seq.grammar.sizes import Sizes
+from btg_seq2seq.grammar.packing import span_index, split_count, split_index
+from btg_seq2seq.grammar.sizes import Sizes, check_possible
 from btg_seq2seq.grammar.split_crf import SplitCRF
 from btg_seq2seq.grammar.tree import Tree
 
@@ -104,7 +104,10 @@ class LeafCRF(SplitCRF):
         return self._descend(cells, Chooser(sample=False))
 
     def _descend(self, cells: Tensor, choose: Chooser) -> SegmentationBatch:
-        self._log_partition  # noqa: B018  raises where no segmentation is left
+        # Row 1 is the root, unless the whole tree is a leaf.
+        row = (self.sizes.segments > 1).long()[:, None, None].expand(-1, 1, cells.shape[2])
+        root = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)[:, None]
+        check_possible(cells.gather(1, row)[:, 0].gather(1, root)[:, 0], self.sizes)
         scores = self.split_scores.detach().to(cells.dtype)
         return descend_leaves(cells, scores, self.sizes, self.trees.leaf_splits, choose)
 

@@ -23,7 +23,7 @@ from btg_seq2seq.grammar.packing import (
     split_index,
     splits,
 )
-from btg_seq2seq.grammar.sizes import Sizes
+from btg_seq2seq.grammar.sizes import Sizes, check_possible
 from btg_seq2seq.grammar.split_crf import SplitCRF
 from btg_seq2seq.grammar.tree import Tree
 
@@ -111,7 +111,7 @@ class TreeCRF(SplitCRF):
         return self._descend(cells, Chooser(sample=False))
 
     def _descend(self, cells: Tensor, choose: Chooser) -> TreeBatch:
-        self._log_partition  # noqa: B018  raises where no tree is left
+        check_possible(self._own_column(self._roots(cells)[..., EITHER]), self.sizes)
         scores = self.split_scores.detach().to(cells.dtype)
         return descend_tree(cells, scores, self.sizes, choose)
 
@@ -128,12 +128,16 @@ class TreeCRF(SplitCRF):
         """
         return self._log_cells.to(self.split_scores.dtype)
 
+    def _roots(self, cells: Tensor) -> Tensor:
+        """The cells of whole sentences, ``[batch, leaves, 3]``."""
+        root = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)
+        root = root[:, None, None, None].expand(-1, *cells.shape[1:3], 1)
+        return cells.gather(3, root)[..., 0]
+
     @cached_property
     def root_log_probs(self) -> Tensor:
         """``log pi~(T^n -> A^n[x])`` for 1, 2, ... leaves, ``[batch, leaves, 2]``; no gradient."""
-        start = torch.zeros_like(self.sizes.lengths)
-        root = span_index(start, self.sizes.lengths)[:, None, None, None]
-        cells = self._log_cells.gather(3, root.expand(-1, *self._log_cells.shape[1:3], 1))[..., 0]
+        cells = self._roots(self._log_cells)
         impossible = self._columns.detach()[..., None] == -math.inf
         log_probs = (cells[..., :2] - cells[..., 2:]).masked_fill(impossible, -math.inf)
         return log_probs.to(self.split_scores.dtype)

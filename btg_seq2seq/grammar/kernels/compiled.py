@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-from numba import njit, typeof
+from numba import njit
 
 logger = logging.getLogger(__name__)
-_ready: dict[Any, set[Any]] = defaultdict(set)  # argument types for which a kernel is compiled
+_ready: dict[Any, set[Any]] = defaultdict(set)  # kinds of arguments it is compiled for
 
 # Sums may be reordered, so that they become vector instructions; infinities keep their meaning.
 compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -33,19 +33,26 @@ def _say_once(message: str) -> None:
     logger.warning(message)
 
 
+def _kind(argument: Any) -> Any:
+    """What numba compiles anew for: a type, and for a tuple also its length."""
+    if isinstance(argument, tuple):
+        return len(argument), _kind(argument[0])
+    return getattr(argument, "dtype", None)
+
+
 def over_batch(kernel: Any, batch: int, work: int, *arguments: Any) -> None:
     """Call ``kernel(begin, end, *arguments)`` over the whole batch, in threads if that pays.
 
     ``work`` is the rough number of inner steps for each item of the batch.
     """
-    types = tuple(map(typeof, arguments))
-    if types not in _ready[kernel]:
+    kinds = tuple(map(_kind, arguments))
+    if kinds not in _ready[kernel]:
         message = "Compiling the grammar's kernels for this machine (once; kept for next time) ..."
         notice = threading.Timer(1.0, _say_once, [message])
         notice.start()
         kernel(0, 0, *arguments)  # compiles, or loads from the cache
         notice.cancel()
-        _ready[kernel].add(types)
+        _ready[kernel].add(kinds)
     threads = min(torch.get_num_threads(), batch, 1 + batch * work // 200_000)
     if threads == 1:
         kernel(0, batch, *arguments)
