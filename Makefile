@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/python -m btg_seq2seq.demo
+	$(BIN)/python -m btg_seq2seq.cli.demo
 
 test: setup
 	$(BIN)/python -m pytest

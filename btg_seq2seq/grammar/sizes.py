@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
+
+from btg_seq2seq.grammar.packing import spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,21 @@ class Sizes:
     def largest(self) -> int:
         """Largest number of segments."""
         return int(self.segments.max())
+
+    @cached_property
+    def reachable(self) -> Tensor:
+        """Cells that a tree with so many leaves or fewer may use, ``[batch, leaves, spans]``.
+
+        The words before a span need at least ``ceil(start / limit)`` leaves, and so on.
+        """
+        start, stop = spans(self.longest).to(self.lengths.device).unbind(-1)
+        lengths, limits = self.lengths[:, None], self.limits[:, None]  # [batch, 1]
+        around = -(-start // limits) - (-(lengths - stop) // limits)
+        most = torch.minimum(self.segments[:, None] - around, stop - start)
+        least = -(-(stop - start) // limits)
+        leaves = torch.arange(1, self.largest + 1, device=self.lengths.device)[:, None]
+        inside = (stop <= lengths)[:, None]
+        return inside & (leaves <= most[:, None]) & (leaves >= least[:, None])
 
     def __getitem__(self, sentences: Tensor) -> Sizes:
         return Sizes(self.lengths[sentences], self.segments[sentences], self.limits[sentences])

@@ -117,14 +117,15 @@ class TreeCRF(SplitCRF):
 
     @cached_property
     def _log_cells(self) -> Tensor:
-        return self._program.log_inside(self._scores.detach())
+        cells = self._program.log_inside(self._scores.detach())
+        return cells.masked_fill(~self.sizes.reachable[:, :, None], -math.inf)
 
     @property
     def log_inside(self) -> Tensor:
         """Log inside weight of every cell, ``[batch, leaves, 3, spans]``; no gradient.
 
-        Planes: straight, inverted, and both together. Cells that no tree with the sentence's
-        number of leaves or fewer can use may be minus infinity.
+        Planes: straight, inverted, and both together. Minus infinity in cells that no tree with
+        the sentence's number of leaves or fewer can use.
         """
         return self._log_cells.to(self.split_scores.dtype)
 
@@ -201,4 +202,4 @@ class TreeCRF(SplitCRF):
         result.index_add_(1, span_index(start, stop), used, alpha=-1)
         root = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)
         result.scatter_add_(1, root[:, None], weights.sum(1, keepdim=True))
-        return result.clamp_(0.0, 1.0).to(self.split_scores.dtype)
+        return result.clamp_(min=0.0).to(self.split_scores.dtype)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from btg_seq2seq import demo
+from btg_seq2seq.cli import demo
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from btg_seq2seq.grammar.kernels.compiled import over_batch
 from btg_seq2seq.grammar.kernels.packs import PACK
 from btg_seq2seq.grammar.kernels.portable import PortableLeafProgram, PortableTreeProgram
 from btg_seq2seq.grammar.kernels.program import Direction, Program
-from btg_seq2seq.grammar.packing import span_count, spans, split_counts
+from btg_seq2seq.grammar.packing import span_count, split_counts
 from btg_seq2seq.grammar.sizes import Sizes
 
 
@@ -60,7 +60,7 @@ class FastTreeProgram(FastProgram):
         tables = self._new_tables(0.0)
         self.inside(scores.contiguous(), (), NOWHERE, tables)
         result = tables.log_() + (self.powers * self.shifts[:, None])[..., None, None]
-        lost = ~(self.bounds[..., None, None] - result <= SAFE) & self._reachable()[:, :, None]
+        lost = ~(self.bounds[..., None, None] - result <= SAFE) & self.sizes.reachable[:, :, None]
         unsafe = lost.flatten(1).any(1).nonzero()[:, 0]
         if len(unsafe):
             exact = self.portable(unsafe).log_inside(own_rows(scores, unsafe, self))
@@ -71,17 +71,6 @@ class FastTreeProgram(FastProgram):
     def _new_tables(self, value: float) -> Tensor:
         batch, spans = len(self.sentences), span_count(self.sizes.longest)
         return torch.full((batch, self.sizes.largest, 3, spans), value, dtype=torch.float64)
-
-    def _reachable(self) -> Tensor:
-        """Cells that a tree of the sentence may use, ``[batch, leaves, spans]``."""
-        start, stop = spans(self.sizes.longest).unbind(-1)
-        lengths, limits = self.sizes.lengths[:, None], self.sizes.limits[:, None]  # [batch, 1]
-        around = -(-start // limits) - (-(lengths - stop) // limits)
-        most = torch.minimum(self.sizes.segments[:, None] - around, stop - start)
-        least = -(-(stop - start) // limits)
-        leaves = torch.arange(1, self.sizes.largest + 1)[:, None]
-        inside = (stop <= lengths)[:, None]
-        return inside & (leaves <= most[:, None]) & (leaves >= least[:, None])
 
     @torch.no_grad()
     def log_viterbi(self, scores: Tensor) -> Tensor:

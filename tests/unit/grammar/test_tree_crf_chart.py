@@ -13,7 +13,7 @@ from oracle import (
     rule_log_probs,
     usable_cells,
 )
-from strategies import tree_crf_batches
+from strategies import TreeCRFBatch, random_scores, tree_crf_batches
 
 from btg_seq2seq.grammar import segment_pairs
 
@@ -35,8 +35,7 @@ def assert_exact_or_pruned(actual, expected, usable, scale):
     assert_close(actual, expected.masked_fill(pruned, -math.inf), scale)
 
 
-@given(batch=tree_crf_batches())
-def test_log_inside(kernels, batch):
+def check_log_inside(kernels, batch):
     actual = batch.crf(kernels, batch.padded()).log_inside  # [batch, counts, 3, spans]
     longest, most = max(batch.lengths), max(batch.segments)
     assert actual.shape == (len(batch), most, 3, math.comb(longest + 1, 2))
@@ -56,6 +55,20 @@ def test_log_inside(kernels, batch):
             expected[position] = log_inside(scores, start, stop, count, limit, orientation)
             usable[position] = cell in used
         assert_exact_or_pruned(own, expected, usable, batch.scale)
+
+
+@given(batch=tree_crf_batches())
+def test_log_inside(kernels, batch):
+    check_log_inside(kernels, batch)
+
+
+@pytest.mark.parametrize(("shorter", "limit"), [(5, 2), (6, 1), (6, 2)])
+def test_log_inside_of_the_span_that_is_all_of_a_neighbour(kernels, shorter, limit):
+    """No tree uses 0:shorter with three leaves in the longer sentence: exact or -inf, not less."""
+    lengths, generator = [shorter, 7], torch.Generator().manual_seed(0)
+    shapes = [(math.comb(length + 1, 3), 2) for length in lengths]
+    scores = [random_scores(generator, shape, 0.1) for shape in shapes]
+    check_log_inside(kernels, TreeCRFBatch(scores, lengths, [3, 3], limit, 0.1, generator))
 
 
 @given(batch=tree_crf_batches())
