@@ -1,0 +1,1 @@
+"""Commands; one file each."""
