@@ -11,10 +11,8 @@ import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar.batch import SegmentationBatch, TreeBatch
-from btg_seq2seq.grammar.packing import span_index, split_index
+from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT, span_index, split_index
 from btg_seq2seq.grammar.sizes import Sizes
-
-STRAIGHT, INVERTED, EITHER = 0, 1, 2
 
 
 class Chooser:

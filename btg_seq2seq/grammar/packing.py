@@ -10,6 +10,9 @@ from functools import cache
 import torch
 from torch import Tensor
 
+# Planes of a table of cells: spans whose tree is straight, inverted, or either of the two.
+STRAIGHT, INVERTED, EITHER = 0, 1, 2
+
 
 def span_count(length: int) -> int:
     """Number of spans ``0 <= i < k <= length``."""

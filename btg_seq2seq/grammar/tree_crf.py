@@ -16,6 +16,9 @@ from btg_seq2seq.grammar.batch import TreeBatch
 from btg_seq2seq.grammar.descent import Chooser, descend_tree
 from btg_seq2seq.grammar.kernels import Kernels, tree_program
 from btg_seq2seq.grammar.packing import (
+    EITHER,
+    INVERTED,
+    STRAIGHT,
     segment_pairs,
     span_count,
     span_index,
@@ -26,8 +29,6 @@ from btg_seq2seq.grammar.packing import (
 from btg_seq2seq.grammar.sizes import Sizes, check_possible
 from btg_seq2seq.grammar.split_crf import SplitCRF
 from btg_seq2seq.grammar.tree import Tree
-
-STRAIGHT, INVERTED, EITHER = 0, 1, 2
 
 
 class TreeCRF(SplitCRF):

@@ -178,7 +178,7 @@ class _Expectation(torch.autograd.Function):
         program, direction = ctx.program, ctx.direction
         seeds = torch.zeros(len(scores), 2, program.powers.shape[1], dtype=torch.float64)
         wanted = (of_log_partition != 0) | (of_mean != 0)
-        seed = torch.stack([1 / root, -tangent / root**2], 1) * wanted[:, None, None]
+        seed = torch.stack([1 / root, -(tangent / root) / root], 1) * wanted[:, None, None]
         own = program.own_column[:, None, None].expand(-1, 2, 1)
         seeds.scatter_(2, own, seed.nan_to_num(0.0, 0.0, 0.0))
         factors = torch.stack(

@@ -15,10 +15,18 @@ import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar.kernels.program import VALUE, Direction, Program
-from btg_seq2seq.grammar.packing import span_count, span_index, spans, split_counts, splits
+from btg_seq2seq.grammar.packing import (
+    EITHER,
+    INVERTED,
+    STRAIGHT,
+    span_count,
+    span_index,
+    spans,
+    split_counts,
+    splits,
+)
 from btg_seq2seq.grammar.sizes import Sizes
 
-STRAIGHT, INVERTED, EITHER = 0, 1, 2
 # Planes of the left and right child of a straight and of an inverted node: the child that is first
 # in the target must not be oriented like its parent.
 LEFT_PLANES = [INVERTED, EITHER]

@@ -27,8 +27,7 @@ from btg_seq2seq.grammar.kernels.packs import (
     write,
     zero_like,
 )
-
-STRAIGHT, INVERTED, EITHER = 0, 1, 2
+from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 
 @compiled
