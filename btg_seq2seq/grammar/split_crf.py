@@ -35,19 +35,26 @@ class SplitCRF:
         return self.sizes.limits
 
     @cached_property
+    def _graph_columns(self) -> Tensor:
+        # Kept for later calls, which may want gradients where the first one did not.
+        with torch.enable_grad():
+            columns = self._program.log_partitions(self._scores)
+        check_possible(self._own_column(columns), self.sizes)
+        return columns
+
+    @property
     def _columns(self) -> Tensor:
         """Log partitions as the program returns them: ``[batch, columns]``."""
-        return self._program.log_partitions(self._scores)
+        columns = self._graph_columns
+        return columns if torch.is_grad_enabled() else columns.detach()
 
     def _own_column(self, columns: Tensor) -> Tensor:
         """The column of each sentence's own number of leaves, ``[batch]``."""
         raise NotImplementedError
 
-    @cached_property
+    @property
     def _log_partition(self) -> Tensor:
-        log_partition = self._own_column(self._columns)
-        check_possible(log_partition, self.sizes)
-        return log_partition
+        return self._own_column(self._columns)
 
     @property
     def log_partition(self) -> Tensor:

@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 
-def _use_fast(scores: Tensor, kernels: Kernels) -> bool:
+def use_fast(scores: Tensor, kernels: Kernels) -> bool:
+    """Whether the fast kernels are to be used for these scores."""
     name = os.environ.get("BTG_KERNELS", "auto") if kernels == "auto" else kernels
     if name not in get_args(Kernels):
         raise ValueError(f"kernels are one of {', '.join(get_args(Kernels))}, not {name!r}")
@@ -43,7 +44,7 @@ def _use_fast(scores: Tensor, kernels: Kernels) -> bool:
 
 def tree_program(scores: Tensor, sizes: Sizes, largest: Tensor, kernels: Kernels) -> Program:
     """The program for a batch of tree CRFs; ``largest`` is each sentence's largest score."""
-    if _use_fast(scores, kernels):
+    if use_fast(scores, kernels):
         from btg_seq2seq.grammar.kernels.fast import FastTreeProgram
 
         return FastTreeProgram(sizes, largest)
@@ -56,7 +57,7 @@ def leaf_program(
     scores: Tensor, sizes: Sizes, largest: Tensor, leaf_splits: Tensor, kernels: Kernels
 ) -> Program:
     """The program for a batch of leaf CRFs along the trees that ``leaf_splits`` describe."""
-    if _use_fast(scores, kernels):
+    if use_fast(scores, kernels):
         from btg_seq2seq.grammar.kernels.fast import FastLeafProgram
 
         return FastLeafProgram(sizes, largest, leaf_splits)

@@ -9,7 +9,7 @@ from checks import assert_close
 from hypothesis import given
 from strategies import pad, tree_crf_batches
 
-from btg_seq2seq.grammar import TreeCRF
+from btg_seq2seq.grammar import Tree, TreeCRF
 
 both_kernels = pytest.mark.parametrize("kernels", ["fast", "portable"])
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}
@@ -180,3 +180,15 @@ def test_one_word_sentences(kernels):
     assert crf.leaf_marginals().tolist() == [[1.0], [1.0]]
     (gradient,) = torch.autograd.grad(crf.log_partition.sum() + crf.entropy.sum(), scores)
     assert gradient.shape == scores.shape
+
+
+@pytest.mark.parametrize("kernels", ["fast", "portable"])
+def test_a_first_call_without_gradients_does_not_take_them_from_a_second(kernels):
+    scores = torch.randn(1, math.comb(6, 3), 2, requires_grad=True, dtype=torch.float64)
+    tree = [Tree.parse("[0:2 <2:3 3:5>]")]
+    expected = torch.autograd.grad(TreeCRF(scores, [5], [3], None, kernels).log_prob(tree), scores)
+    crf = TreeCRF(scores, [5], [3], None, kernels)
+    with torch.no_grad():
+        assert not crf.log_prob(tree).requires_grad
+        assert not crf.log_partitions.requires_grad
+    torch.testing.assert_close(torch.autograd.grad(crf.log_prob(tree), scores), expected)

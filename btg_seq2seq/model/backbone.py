@@ -1,0 +1,391 @@
+"""Any Hugging Face encoder-decoder, as the rest of the system sees it.
+
+The paper's seq2seq, which translates phrases of every size: encoding, teacher-forced decoding under
+any mask, token probabilities, special tokens. ``families.py`` holds what differs between families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+from transformers import (
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from btg_seq2seq.model.families import (
+    Family,
+    family_of,
+    language_id,
+    load_pretrained,
+    random_model,
+    required,
+)
+from btg_seq2seq.text.tokenizers import SEGMENT_END, SEGMENT_START
+
+IGNORED = -100  # a label that is no token: padding
+
+# Up to so many logits (256 MB) are kept for the gradient. Where there are more, they are computed
+# again for it in pieces of the second size, which takes less memory and more time.
+KEPT_LOGITS = 2**26
+PIECE_OF_LOGITS = 2**24
+
+
+class Backbone(nn.Module):
+    """A sequence-to-sequence model: ``model`` is Hugging Face's, ``family`` says how to use it.
+
+    Segment tokens and languages are written into ``model.config``, so they are saved with it.
+    """
+
+    model: Any  # a PreTrainedModel, most of whose methods carry no types
+    family: Family
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.family = family_of(model.config)
+        self.model = model
+
+    @classmethod
+    def load(
+        cls,
+        source: str | PathLike[str] | PreTrainedConfig | PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+        *,
+        dtype: torch.dtype = torch.float32,
+    ) -> Backbone:
+        """From a model, a configuration (random weights), a directory or a name on the hub.
+
+        Weights are kept in float32 unless said otherwise: half precision loses small updates, and
+        autocast gives its speed. A model is taken as it is. With a tokenizer, see ``resize``.
+        """
+        if isinstance(source, PreTrainedModel):
+            model: Any = source
+        elif isinstance(source, PreTrainedConfig):
+            model = random_model(source, dtype)
+        else:
+            model = load_pretrained(source, dtype)
+        backbone = cls(model)
+        if tokenizer is not None:
+            backbone.resize(tokenizer)
+        return backbone
+
+    @property
+    def all_tied_weights_keys(self) -> dict[str, str]:
+        """Which weights are the same tensor, for a ``PreTrainedModel`` that holds this backbone.
+
+        Hugging Face asks the children of a model for it, and saves a tied weight once.
+        """
+        tied: dict[str, str] = self.model.all_tied_weights_keys
+        return {f"model.{copy}": f"model.{original}" for copy, original in tied.items()}
+
+    # ---- states and probabilities -------------------------------------------------------------
+
+    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """States of the source: ``[batch, length, hidden]``.
+
+        ``attention_mask``: which tokens are real, ``[batch, length]``; or, boolean, which key each
+        query may look at, ``[batch, length, length]``: so the phrases of a row can be kept from
+        seeing each other. If ``family.relative_positions``, each then has exactly the states it
+        has in a row of its own; other families still number its tokens from the start of the row,
+        so give them a row a phrase.
+        """
+        self._check_length(input_ids)
+        mask = self._mask(attention_mask, input_ids.shape[1], input_ids.shape, "attention_mask")
+        output = self.model.get_encoder()(input_ids=input_ids, attention_mask=mask)
+        states: Tensor = output.last_hidden_state
+        return states
+
+    def decode(
+        self,
+        decoder_input_ids: Tensor,
+        encoder_states: Tensor,
+        cross_mask: Tensor,
+        self_mask: Tensor | None = None,
+    ) -> Tensor:
+        """States of the decoder, each before the next token: ``[batch, target, hidden]``.
+
+        ``cross_mask``: ``[batch, source]``, or boolean ``[batch, target, source]``. ``self_mask``:
+        nothing for the usual causal one, or boolean ``[batch, target, target]``, used as it is: so
+        many phrases can be packed into a row, with no difference to rows of their own if positions
+        are relative (see ``encode``). A query that may look at nothing, as in padding, gets states
+        that are finite and mean nothing.
+        """
+        self._check_length(decoder_input_ids)
+        shape, sources = decoder_input_ids.shape, encoder_states.shape[1]
+        output = self.model.get_decoder()(
+            input_ids=decoder_input_ids,
+            attention_mask=None
+            if self_mask is None
+            else self._mask(self_mask, shape[1], shape, "self_mask", rows=False),
+            encoder_hidden_states=encoder_states,
+            encoder_attention_mask=self._mask(cross_mask, sources, shape, "cross_mask"),
+            use_cache=False,
+        )
+        states: Tensor = output.last_hidden_state
+        return states
+
+    def decode_labels(
+        self,
+        labels: Tensor,
+        encoder_states: Tensor,
+        cross_mask: Tensor,
+        prompt: int | Sequence[int] | None = None,
+    ) -> Tensor:
+        """States that predict each of ``labels``: ``[batch, target, hidden]``.
+
+        ``prompt`` is ``sentence_prompt()`` unless given. Labels hold no part of it.
+        """
+        inputs = self.shift_right(labels, self.sentence_prompt() if prompt is None else prompt)
+        states = self.decode(inputs, encoder_states, cross_mask)
+        return states[:, inputs.shape[1] - labels.shape[1] :]
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores of every token before the softmax: ``[..., hidden]`` to ``[..., vocabulary]``."""
+        return self.family.logits(self.model, hidden)
+
+    def token_log_probs(self, hidden: Tensor, labels: Tensor) -> Tensor:
+        """Log probability of each label: ``[..., hidden]`` and ``[...]`` to ``[...]``.
+
+        At least float32, under autocast too. Zero where the label is ``IGNORED``; such positions
+        cost nothing.
+        """
+        chosen = labels != IGNORED
+        states, targets = hidden[chosen], labels[chosen]  # [tokens, hidden], [tokens]
+        recompute = torch.is_grad_enabled() and len(targets) * self.vocabulary_size > KEPT_LOGITS
+        size = max(1, (PIECE_OF_LOGITS if recompute else KEPT_LOGITS) // self.vocabulary_size)
+        log_probs: Callable[[Tensor, Tensor], Tensor] = self._log_probs
+        if recompute:  # there is no dropout in a head, so no random state to keep
+            log_probs = partial(
+                checkpoint, self._log_probs, use_reentrant=False, preserve_rng_state=False
+            )
+        pieces = zip(torch.split(states, size), torch.split(targets, size), strict=True)
+        known = torch.cat([log_probs(*piece) for piece in pieces])  # [tokens]
+        return known.new_zeros(labels.shape).masked_scatter(chosen, known)
+
+    def _log_probs(self, states: Tensor, targets: Tensor) -> Tensor:
+        logits = self.logits(states)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return -nn.functional.cross_entropy(logits, targets, reduction="none")
+
+    def generate(self, input_ids: Tensor, attention_mask: Tensor, **options: Any) -> Any:
+        """The model's own ``generate`` for whole sentences: no hypothesis has a segment token.
+
+        ``options`` go to the model. Sequences begin with the prompt.
+        """
+        unwanted = options.pop("suppress_tokens", None)
+        if unwanted is None:
+            unwanted = self.model.generation_config.suppress_tokens
+        unwanted = {*(unwanted or ()), *(self._segment_tokens() if self.has_segment_tokens else ())}
+        if self.prefix:
+            options.setdefault("forced_bos_token_id", self.prefix[0])
+        options.setdefault("decoder_start_token_id", self.sentence_start)
+        return self.model.generate(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            suppress_tokens=sorted(unwanted) or None,
+            **options,
+        )
+
+    # ---- tokens -------------------------------------------------------------------------------
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Rows of the embeddings, which may be more than a tokenizer has tokens."""
+        return int(self.model.get_output_embeddings().weight.shape[0])
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of the states."""
+        return int(self.model.config.d_model)
+
+    @property
+    def pad(self) -> int:
+        """Token that fills rows."""
+        return required(self.model.config, "pad_token_id")
+
+    @property
+    def sentence_start(self) -> int:
+        """Token that the decoder starts a sentence with."""
+        return self.sentence_prompt()[0]
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """Tokens between ``sentence_start`` and the first that is predicted: the language."""
+        return self.sentence_prompt()[1:]
+
+    @property
+    def sentence_end(self) -> int:
+        """Token that ends a sentence."""
+        return required(self.model.config, "eos_token_id")
+
+    @property
+    def segment_start(self) -> int:
+        """Token that the decoder starts a phrase with."""
+        return self._segment_tokens()[0]
+
+    @property
+    def segment_end(self) -> int:
+        """Token that ends a phrase."""
+        return self._segment_tokens()[1]
+
+    @property
+    def has_segment_tokens(self) -> bool:
+        """Whether the tokens that start and end a phrase are known."""
+        return getattr(self.model.config, "segment_start_token_id", None) is not None
+
+    def _segment_tokens(self) -> tuple[int, int]:
+        if not self.has_segment_tokens:
+            raise ValueError(
+                "the model has no segment tokens yet: call resize with a tokenizer that has them, "
+                "or add_segment_ids"
+            )
+        config = self.model.config
+        return config.segment_start_token_id, config.segment_end_token_id
+
+    def sentence_prompt(self, *, reverse: bool = False) -> tuple[int, ...]:
+        """What the decoder is given before it predicts the first token of a sentence.
+
+        ``reverse``: it writes the source language.
+        """
+        return self.family.prompt(self.model.config, self._language(reverse))
+
+    def phrase_prompt(self, *, reverse: bool = False) -> tuple[int, ...]:
+        """What the decoder is given before it predicts the first token of a phrase."""
+        language = self._language(reverse)
+        return (self.segment_start,) if language is None else (self.segment_start, language)
+
+    def shift_right(self, labels: Tensor, start: int | Sequence[int]) -> Tensor:
+        """What the decoder reads to predict ``labels``: ``[batch, prompt + target - 1]``.
+
+        ``start`` is a token or a whole prompt; the last label goes, ``IGNORED`` becomes padding.
+        """
+        prompt = labels.new_tensor([start] if isinstance(start, int) else list(start))
+        kept = labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, self.pad)
+        return torch.cat([prompt.expand(len(labels), -1), kept], dim=1)
+
+    def add_segment_ids(self, start: int, end: int) -> None:
+        """Name the tokens that start and end a phrase; the embeddings grow if they are new."""
+        taken = {self.pad, self.sentence_end, self._start_or_none()}
+        if start == end or {start, end} & taken or min(start, end) < 0:
+            raise ValueError(
+                f"segment tokens {start} and {end} must differ from each other and from the tokens "
+                f"of padding and of sentences ({sorted(taken - {None})})"  # type: ignore[type-var]
+            )
+        new = sorted(token for token in (start, end) if token >= self.vocabulary_size)
+        if new != list(range(self.vocabulary_size, self.vocabulary_size + len(new))):
+            raise ValueError(
+                f"segment tokens {start} and {end} would leave rows without a token behind the "
+                f"{self.vocabulary_size} that the model has: resize to the tokenizer first"
+            )
+        self._grow(self.vocabulary_size + len(new))
+        self.model.config.segment_start_token_id = start
+        self.model.config.segment_end_token_id = end
+
+    def resize(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Give every token of ``tokenizer`` a row, and learn its segment tokens if it has them.
+
+        Embeddings, head and logit bias grow to exactly its size. They never shrink: pretrained
+        models often have spare rows.
+        """
+        for name, own in (("pad_token_id", self.pad), ("eos_token_id", self.sentence_end)):
+            if getattr(tokenizer, name) != own:
+                raise ValueError(
+                    f"{name} is {getattr(tokenizer, name)} in the tokenizer but {own} in the "
+                    "model: use the tokenizer that belongs to it, or a configuration with its ids"
+                )
+        self._grow(len(tokenizer))
+        vocabulary = tokenizer.get_vocab()
+        if SEGMENT_START in vocabulary and SEGMENT_END in vocabulary:
+            self.add_segment_ids(vocabulary[SEGMENT_START], vocabulary[SEGMENT_END])
+
+    def _grow(self, size: int) -> None:
+        if size > self.vocabulary_size:
+            # New rows are the mean of the old ones, so they take little probability at first.
+            self.model.resize_token_embeddings(size)
+
+    def set_languages(
+        self,
+        source: int | str,
+        target: int | str,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+    ) -> None:
+        """Say which languages are read and written: token ids, or codes that a tokenizer knows.
+
+        This concerns the decoder. The encoder's language token is in ``input_ids``: the tokenizer
+        puts it there.
+        """
+        if not self.family.language_codes:
+            raise ValueError(
+                f"{self.model.config.model_type} models have no language codes: they translate "
+                "what they were trained on, or are told by words in the text"
+            )
+        ids = [language_id(language, tokenizer) for language in (source, target)]
+        for language, token in zip((source, target), ids, strict=True):
+            if not 0 <= token < self.vocabulary_size:
+                raise ValueError(
+                    f"language {language!r} has token {token}, but the model has "
+                    f"{self.vocabulary_size}: call resize(tokenizer) first"
+                )
+        self.model.config.source_language_token_id, self.model.config.target_language_token_id = ids
+
+    def _language(self, reverse: bool) -> int | None:
+        if not self.family.language_codes:
+            return None
+        name = "source_language_token_id" if reverse else "target_language_token_id"
+        language: int | None = getattr(self.model.config, name, None)
+        if language is None and not reverse:  # a checkpoint that was made for one target language
+            language = getattr(self.model.generation_config, "forced_bos_token_id", None)
+        return language
+
+    def _start_or_none(self) -> int | None:
+        try:
+            return self.sentence_start
+        except ValueError:  # mBART before its languages are known
+            return None
+
+    # ---- checks and masks ---------------------------------------------------------------------
+
+    def _check_length(self, tokens: Tensor) -> None:
+        longest = self.family.longest(self.model.config)
+        if longest is not None and tokens.shape[1] > longest:
+            raise ValueError(
+                f"a row of {tokens.shape[1]} tokens, but this {self.model.config.model_type} has "
+                f"{longest} positions: limit the length of sentences to that, or take a model "
+                "with relative positions"
+            )
+
+    def _mask(
+        self, mask: Tensor, keys: int, shape: torch.Size, name: str, *, rows: bool = True
+    ) -> Tensor:
+        """A mask as the attention in use wants it. ``shape`` is that of the queries."""
+        batch, queries = shape
+        if rows and mask.shape == (batch, keys):
+            mask = mask.bool()
+            return mask | ~mask.any(-1, keepdim=True)
+        if mask.dim() != 3 or mask.shape[1:] != (queries, keys) or mask.shape[0] not in (1, batch):
+            wanted = f"[{batch}, {keys}] or " if rows else ""
+            raise ValueError(
+                f"{name} has shape {tuple(mask.shape)}, not {wanted}[{batch}, {queries}, {keys}]"
+            )
+        if mask.dtype != torch.bool:
+            raise ValueError(f"{name} of three dimensions must be boolean, not {mask.dtype}")
+        # Where a query may look at nothing, a softmax over nothing could be NaN and would poison
+        # the gradient of every weight: it may look at everything instead.
+        mask = (mask | ~mask.any(-1, keepdim=True))[:, None]  # [batch, 1, queries, keys]
+        attention = self.model.config._attn_implementation
+        if attention == "sdpa":
+            return mask
+        if attention == "eager":
+            dtype = self.model.get_input_embeddings().weight.dtype
+            return mask.new_zeros((), dtype=dtype).where(mask, torch.finfo(dtype).min)
+        raise ValueError(
+            f"{attention} attention takes no mask of pairs: call "
+            'backbone.model.set_attn_implementation("sdpa")'
+        )

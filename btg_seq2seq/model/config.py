@@ -1,0 +1,67 @@
+"""What a BTG-Seq2Seq model is made of; saved beside its weights as ``config.json``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from transformers import AutoConfig, PreTrainedConfig
+
+
+class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
+    """Configuration of ``BTGSeq2Seq``.
+
+    Args:
+        backbone: configuration of the encoder-decoder.
+        max_segments: most phrases that a sentence is cut into.
+        max_phrase_length: longest phrase, in tokens, on either side; nothing for no limit.
+        max_grammar_length: a sentence with more tokens on either side trains flat, without trees.
+        phrase_encoding: ``"alone"``: a phrase is encoded without its neighbours, so that wrong
+            boundaries cost something; ``"sentence"``, as in the paper: by its part of the
+            sentence's states.
+        scorer_width: hidden units of the three scorers.
+        residual_posterior: the posterior's scores are added to the prior's.
+        prefix, suffix: tokens before and behind the source in the encoder's input.
+        reverse_prefix, reverse_suffix: the same where the encoder reads the target.
+    """
+
+    model_type = "btg_seq2seq"
+    sub_configs = {"backbone": AutoConfig}  # noqa: RUF012  read by transformers
+
+    def __init__(
+        self,
+        backbone: PreTrainedConfig | dict[str, Any] | None = None,
+        max_segments: int = 4,
+        max_phrase_length: int | None = None,
+        max_grammar_length: int = 100,
+        phrase_encoding: Literal["alone", "sentence"] = "alone",
+        scorer_width: int = 128,
+        residual_posterior: bool = True,
+        prefix: list[int] | None = None,
+        suffix: list[int] | None = None,
+        reverse_prefix: list[int] | None = None,
+        reverse_suffix: list[int] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(backbone, dict):
+            values = dict(backbone)
+            backbone = AutoConfig.for_model(values.pop("model_type"), **values)
+        kwargs.setdefault("is_encoder_decoder", True)
+        super().__init__(**kwargs)
+        # After the above, which would reset the kind of attention of a model that is in use.
+        self.backbone = backbone
+        if phrase_encoding not in ("alone", "sentence"):
+            raise ValueError(f"phrase_encoding is 'alone' or 'sentence', not {phrase_encoding!r}")
+        if max_segments < 1:
+            raise ValueError(f"max_segments must be 1 or more, not {max_segments}")
+        self.max_segments = max_segments
+        self.max_phrase_length = max_phrase_length
+        self.max_grammar_length = max_grammar_length
+        self.phrase_encoding = phrase_encoding
+        self.scorer_width = scorer_width
+        self.residual_posterior = residual_posterior
+        end = None if backbone is None else getattr(backbone, "eos_token_id", None)
+        ending = [] if end is None else [end]
+        self.prefix = prefix or []
+        self.suffix = ending if suffix is None else suffix
+        self.reverse_prefix = self.prefix if reverse_prefix is None else reverse_prefix
+        self.reverse_suffix = self.suffix if reverse_suffix is None else reverse_suffix

@@ -1,0 +1,250 @@
+"""What differs between families of Hugging Face encoder-decoders: one small adapter each.
+
+Start tokens, language codes, the head over the vocabulary and the longest input live here and
+nowhere else; ``family_of`` picks the adapter by ``config.model_type``. Loading is here too.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    PreTrainedConfig,
+    PreTrainedTokenizerBase,
+    T5Config,
+)
+
+
+class Family:
+    """What the backbone asks about a model; the defaults are those of most families.
+
+    ``relative_positions``: only distances between tokens count, so a phrase that is masked off
+    inside a row has exactly the states it has in a row of its own.
+    ``language_codes``: the decoder is told by a token which language to write.
+    """
+
+    relative_positions = False
+    language_codes = False
+
+    def check(self, config: PreTrainedConfig) -> None:
+        """Refuse a model of this family that cannot serve, with ``ValueError``."""
+
+    def longest(self, config: PreTrainedConfig) -> int | None:
+        """Most tokens a row may have, where positions are numbered by a table."""
+        limit: int = config.max_position_embeddings
+        return limit
+
+    def prompt(self, config: PreTrainedConfig, language: int | None) -> tuple[int, ...]:
+        """What the decoder is given before the first token of a sentence that it predicts."""
+        return (required(config, "decoder_start_token_id"),)
+
+    def logits(self, model: Any, hidden: Tensor) -> Tensor:
+        """Scores of the vocabulary: ``[..., hidden]`` to ``[..., vocabulary]``."""
+        logits: Tensor = model.lm_head(hidden) + model.final_logits_bias[0]
+        return logits
+
+
+class T5Family(Family):
+    """T5, T5 v1.1 and mT5: relative positions; padding starts a sentence."""
+
+    relative_positions = True
+
+    def longest(self, config: PreTrainedConfig) -> int | None:
+        return None
+
+    def prompt(self, config: PreTrainedConfig, language: int | None) -> tuple[int, ...]:
+        start: int | None = getattr(config, "decoder_start_token_id", None)
+        return (required(config, "pad_token_id") if start is None else start,)
+
+    def logits(self, model: Any, hidden: Tensor) -> Tensor:
+        # The first T5 scales what goes into its tied head; v1.1 and mT5 do not.
+        if getattr(model.config, "scale_decoder_outputs", False):
+            hidden = hidden * model.config.d_model**-0.5
+        logits: Tensor = model.lm_head(hidden)
+        return logits
+
+
+class BartFamily(Family):
+    """BART: the end token starts a sentence and the token of beginnings follows, as in training."""
+
+    def prompt(self, config: PreTrainedConfig, language: int | None) -> tuple[int, ...]:
+        start = super().prompt(config, language)
+        return start if config.bos_token_id is None else (*start, config.bos_token_id)
+
+
+class MBartFamily(Family):
+    """mBART starts a sentence with its language; mBART-50 with the end token and its language.
+
+    The configuration of mBART-50 names the end token as the one that starts; that of mBART names
+    a language or nothing.
+    """
+
+    language_codes = True
+
+    def prompt(self, config: PreTrainedConfig, language: int | None) -> tuple[int, ...]:
+        start: int | None = config.decoder_start_token_id
+        if start is not None and start == required(config, "eos_token_id"):
+            return (start,) if language is None else (start, language)
+        if language is None and start is None:
+            raise ValueError(
+                "this mBART has no token that starts a sentence: name the languages first, "
+                "with set_languages(source, target)"
+            )
+        return (start if language is None else language,)  # type: ignore[return-value]
+
+
+class M2MFamily(Family):
+    """M2M-100 and NLLB: the end token starts a sentence, the language follows."""
+
+    language_codes = True
+
+    def longest(self, config: PreTrainedConfig) -> int | None:
+        return None  # its table of sines grows on demand
+
+    def prompt(self, config: PreTrainedConfig, language: int | None) -> tuple[int, ...]:
+        start = super().prompt(config, language)
+        return start if language is None else (*start, language)
+
+    def logits(self, model: Any, hidden: Tensor) -> Tensor:
+        logits: Tensor = model.lm_head(hidden)
+        return logits
+
+
+class MarianFamily(Family):
+    """Marian (OPUS-MT): padding starts a sentence."""
+
+    def check(self, config: PreTrainedConfig) -> None:
+        if not config.share_encoder_decoder_embeddings:
+            raise ValueError(
+                "this Marian has a vocabulary a side; one that both sides share is needed, "
+                "because the posterior reads the target in the encoder "
+                "(share_encoder_decoder_embeddings: true)"
+            )
+
+
+FAMILIES: dict[str, Family] = {
+    "t5": T5Family(),
+    "mt5": T5Family(),
+    "bart": BartFamily(),
+    "mbart": MBartFamily(),
+    "m2m_100": M2MFamily(),
+    "marian": MarianFamily(),
+}
+
+
+def family_of(config: PreTrainedConfig) -> Family:
+    """The adapter of a model, or ``ValueError`` with the names of those there are."""
+    if config.model_type not in FAMILIES:
+        raise ValueError(
+            f"a model of type {config.model_type!r} cannot serve as a backbone; "
+            f"these types can: {', '.join(FAMILIES)} "
+            "(mbart includes mBART-50, m2m_100 includes NLLB)"
+        )
+    family = FAMILIES[config.model_type]
+    family.check(config)
+    return family
+
+
+def required(config: PreTrainedConfig, name: str) -> int:
+    """A token id that the configuration must have; the first, where it has several."""
+    value: int | list[int] | None = getattr(config, name, None)
+    if value is None or value == []:
+        raise ValueError(f"the configuration of this {config.model_type} does not set {name}")
+    return value[0] if isinstance(value, list) else value
+
+
+def default_config(
+    vocabulary_size: int,
+    *,
+    hidden_size: int = 512,
+    layers: int = 6,
+    heads: int = 8,
+    feed_forward_size: int | None = None,
+    dropout: float = 0.1,
+    pad: int = 0,
+    sentence_end: int = 1,
+) -> T5Config:
+    """A model to train from nothing: T5 with relative positions and tied, scaled embeddings.
+
+    Relative positions, because they let phrases be encoded and decoded side by side in one row.
+    The feed-forward layers are four times as wide as the states and use ReLU: gated GELU helps
+    large pretrained models, but is slower on a CPU at the same number of weights.
+    """
+    if hidden_size % heads:
+        raise ValueError(f"hidden_size {hidden_size} is not a multiple of the {heads} heads")
+    return T5Config(
+        vocab_size=vocabulary_size,
+        d_model=hidden_size,
+        d_kv=hidden_size // heads,
+        d_ff=4 * hidden_size if feed_forward_size is None else feed_forward_size,
+        num_layers=layers,
+        num_heads=heads,
+        dropout_rate=dropout,
+        feed_forward_proj="relu",
+        pad_token_id=pad,
+        eos_token_id=sentence_end,
+        decoder_start_token_id=pad,  # type: ignore[call-arg]
+    )
+
+
+def random_model(config: PreTrainedConfig, dtype: torch.dtype) -> Any:
+    """A model with fresh weights."""
+    family_of(config)
+    auto: Any = AutoModelForSeq2SeqLM  # its methods carry no types
+    return auto.from_config(config, dtype=dtype)
+
+
+def load_pretrained(source: str | PathLike[str], dtype: torch.dtype) -> Any:
+    """A model from a directory or the hub: safetensors only, no code of its own, no gaps."""
+    name = fspath(source)
+    if not isinstance(source, str) and not Path(source).is_dir():  # a path is no name on the hub
+        raise ValueError(f"cannot load a backbone from {name!r}: there is no such directory")
+    try:
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        family_of(config)  # before the weights are fetched
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            name,
+            config=config,
+            dtype=dtype,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ValueError(
+            f"cannot load a backbone from {name!r}: {error}\n"
+            "Give a directory with config.json and model.safetensors, or the name of such a model "
+            "on the hub (with a connection, or in the cache)."
+        ) from error
+    if report["missing_keys"]:
+        missing = sorted(report["missing_keys"])
+        raise ValueError(
+            f"{name!r} lacks {len(missing)} of the weights of a {config.model_type}, such as "
+            f"{missing[0]}: it is not a complete encoder-decoder"
+        )
+    return model
+
+
+def language_id(language: int | str, tokenizer: PreTrainedTokenizerBase | None) -> int:
+    """The token of a language: itself, or what the tokenizer has for its code."""
+    if isinstance(language, int):
+        return language
+    if tokenizer is None:
+        raise ValueError(f"a tokenizer is needed to find the token of language {language!r}")
+    # M2M-100 writes its tokens as __de__ and has a table; NLLB's codes are its special tokens.
+    codes: dict[str, int] | None = getattr(tokenizer, "lang_code_to_id", None)
+    if codes is None:
+        vocabulary, special = tokenizer.get_vocab(), tokenizer.all_special_tokens
+        codes = {token: vocabulary[token] for token in special if token in vocabulary}
+    if language not in codes:
+        raise ValueError(
+            f"the tokenizer has no language {language!r}; it knows {', '.join(sorted(codes))}"
+        )
+    return codes[language]

@@ -1,0 +1,261 @@
+"""The model: one encoder-decoder, three scorers, and what they say of a pair of sentences.
+
+Section 2 of the paper and its appendix on parameterisation. One flat pass ``x -> y`` gives the
+sentence's likelihood, the prior's features (the encoder's states over x) and the leaf CRF's (the
+decoder's states over y); one reversed pass gives the posterior's features. What is made of them is
+the objective's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils.generic import ModelOutput
+
+from btg_seq2seq.model.backbone import IGNORED, Backbone
+from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, own_phrase_mask
+from btg_seq2seq.model.scorer import SplitScorer
+
+
+@dataclass(frozen=True)
+class Side:
+    """One language of a batch: its tokens, without those that frame a sentence."""
+
+    tokens: Tensor  # [batch, longest]; padding at the end
+    lengths: Tensor  # [batch]
+
+    def __getitem__(self, sentences: Tensor) -> Side:
+        lengths = self.lengths[sentences]
+        return Side(self.tokens[sentences, : int(lengths.max())], lengths)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What the flat and the reversed pass say of sentence pairs that the grammar can hold."""
+
+    source: Side
+    target: Side
+    states: Tensor  # [batch, source, hidden]: the encoder's, from the source's first token on
+    prior_scores: Tensor  # [batch, source splits, 2]
+    posterior_scores: Tensor  # [batch, source splits, 2]
+    leaf_scores: Tensor  # [batch, target splits]
+
+    def repeat(self, times: int) -> Pair:
+        """Each sentence pair so many times in a row."""
+        rows = torch.arange(len(self.states), device=self.states.device)
+        return self[rows.repeat_interleave(times)]
+
+    def __getitem__(self, rows: Tensor) -> Pair:
+        return Pair(
+            Side(self.source.tokens[rows], self.source.lengths[rows]),
+            Side(self.target.tokens[rows], self.target.lengths[rows]),
+            self.states[rows],
+            self.prior_scores[rows],
+            self.posterior_scores[rows],
+            self.leaf_scores[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A batch as the model reads it."""
+
+    flat_log_prob: Tensor  # [batch]: log p(y | x), sentence by sentence
+    target_tokens: Tensor  # [batch]: predictions a sentence, its end included
+    rows: Tensor  # [grammatical]: sentences short enough for the grammar
+    pair: Pair | None  # of those sentences; None where there are none
+
+
+@dataclass
+class BTGSeq2SeqOutput(ModelOutput):
+    """The loss of a batch and, by name, the terms it is made of."""
+
+    loss: Tensor | None = None
+    terms: dict[str, Tensor] | None = None
+
+
+class Objective(Protocol):
+    """Makes a loss of a batch."""
+
+    def __call__(self, model: BTGSeq2Seq, reading: Reading, **given: Any) -> BTGSeq2SeqOutput:
+        """The loss of the batch; ``given`` may hold gold derivations."""
+
+
+class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """A seq2seq model that translates phrases of every size, and parsers that cut sentences."""
+
+    config_class = BTGSeq2SeqConfig
+    base_model_prefix = "backbone"
+    _supports_sdpa = True  # what the backbone uses, transformers asks of the whole model
+    objective: Objective | None = None
+
+    def __init__(self, config: BTGSeq2SeqConfig, backbone: Backbone | None = None) -> None:
+        super().__init__(config)
+        if backbone is None:
+            if config.backbone is None:
+                raise ValueError("the configuration names no backbone")
+            backbone = Backbone.load(config.backbone)
+        self.backbone = backbone
+        hidden, width = self.backbone.hidden_size, config.scorer_width
+        self.prior = SplitScorer(hidden, 2, width)
+        self.posterior = SplitScorer(hidden, 2, width)
+        self.leaves = SplitScorer(hidden, 1, width)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    @torch.no_grad()
+    def _init_weights(self, module: torch.nn.Module) -> None:
+        if isinstance(module, SplitScorer):
+            module.reset_parameters()
+
+    @classmethod
+    def from_backbone(
+        cls,
+        backbone: str | PathLike[str] | PreTrainedConfig | PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+        **settings: Any,
+    ) -> BTGSeq2Seq:
+        """Around a model, its directory or hub name, or a configuration for random weights.
+
+        ``settings`` are those of ``BTGSeq2SeqConfig``.
+        """
+        loaded = Backbone.load(backbone, tokenizer)
+        return cls(BTGSeq2SeqConfig(backbone=loaded.model.config, **settings), loaded)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor, **given: Any
+    ) -> BTGSeq2SeqOutput:
+        """The training loss of a batch, as the model's objective defines it."""
+        if self.objective is None:
+            raise ValueError(
+                "the model has no objective; import btg_seq2seq.training, or set model.objective"
+            )
+        return self.objective(self, self.read(input_ids, attention_mask, labels), **given)
+
+    def read(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Reading:
+        """Run the flat pass over a batch, and the reversed pass over what the grammar can hold."""
+        backbone, config = self.backbone, self.config
+        source = self._side(input_ids, attention_mask, config.prefix, config.suffix)
+        target = self._side(labels, labels != IGNORED, [], [backbone.sentence_end])
+        states = backbone.encode(input_ids, attention_mask)
+        decoded = backbone.decode_labels(labels, states, attention_mask)
+        flat = backbone.token_log_probs(decoded, labels).sum(1)
+        longest = torch.maximum(source.lengths, target.lengths)
+        rows = (longest <= config.max_grammar_length).nonzero()[:, 0]
+        pair = None
+        if len(rows):
+            states = states[rows, len(config.prefix) :]
+            # The state that predicts token t + 1 is the first to have read token t.
+            pair = self._parse(source[rows], target[rows], states, decoded[rows, 1:])
+        return Reading(flat, target.lengths + 1, rows, pair)
+
+    def _parse(self, source: Side, target: Side, states: Tensor, decoded: Tensor) -> Pair:
+        """Scores of the three parsers; for the posterior, y is encoded and x decoded."""
+        backbone, config = self.backbone, self.config
+        framed, mask = self._framed(target, config.reverse_prefix, config.reverse_suffix)
+        ending = torch.full_like(source.tokens[:, :1], backbone.sentence_end)
+        read = torch.cat([source.tokens, ending], 1)  # its last position is not used
+        prompt = backbone.sentence_prompt(reverse=True)
+        parsed = backbone.decode_labels(read, backbone.encode(framed, mask), mask, prompt)[:, 1:]
+        prior_scores = self.prior(states, source.lengths)
+        posterior_scores = self.posterior(parsed, source.lengths)
+        if config.residual_posterior:
+            posterior_scores = posterior_scores + prior_scores.detach()
+        leaf_scores = self.leaves(decoded, target.lengths).squeeze(-1)
+        return Pair(source, target, states, prior_scores, posterior_scores, leaf_scores)
+
+    def _side(self, tokens: Tensor, mask: Tensor, prefix: list[int], suffix: list[int]) -> Side:
+        lengths = mask.sum(1) - len(prefix) - len(suffix)  # [batch]
+        if bool((lengths < 1).any()):
+            sentence = int((lengths < 1).nonzero()[0, 0])
+            raise ValueError(f"sentence {sentence}: one side has no tokens of its own")
+        own = tokens[:, len(prefix) : len(prefix) + int(lengths.max())]
+        position = torch.arange(own.shape[1], device=tokens.device)
+        return Side(own.masked_fill(position >= lengths[:, None], self.backbone.pad), lengths)
+
+    def _framed(self, side: Side, prefix: list[int], suffix: list[int]) -> tuple[Tensor, Tensor]:
+        """The encoder's input for one side and its mask, ``[batch, framed]``."""
+        batch = len(side.lengths)
+        framed = torch.cat(
+            [
+                side.tokens.new_tensor(prefix).expand(batch, -1),
+                side.tokens,
+                side.tokens.new_full((batch, len(suffix)), self.backbone.pad),
+            ],
+            1,
+        )
+        places = len(prefix) + side.lengths[:, None]
+        for offset, token in enumerate(suffix):
+            framed = framed.scatter(1, places + offset, token)
+        position = torch.arange(framed.shape[1], device=framed.device)
+        return framed, position < places + len(suffix)
+
+    def phrase_log_probs(self, pair: Pair, pairs: PhrasePairs, *, reverse: bool = False) -> Tensor:
+        """Log-probability of each phrase given the one it translates, ``[batch, phrases]``.
+
+        ``pairs`` are in the order of the generated side: the target, or with ``reverse`` the
+        source. Reversed phrases are always encoded alone.
+        """
+        read, written = (pair.target, pair.source) if reverse else (pair.source, pair.target)
+        if not self.backbone.family.relative_positions:
+            return self._phrase_log_probs_by_row(pair, pairs, read, written, reverse)
+        if reverse or self.config.phrase_encoding == "alone":
+            mask = own_phrase_mask(pairs.others, read.tokens.shape[1])
+            states = self.backbone.encode(read.tokens, mask)
+        else:
+            states = pair.states
+        row = PhraseRow.pack(
+            written.tokens,
+            pairs,
+            states.shape[1],
+            self.backbone.segment_start,
+            self.backbone.segment_end,
+            self.backbone.pad,
+        )
+        decoded = self.backbone.decode(row.inputs, states, row.cross_mask, row.self_mask)
+        log_probs = self.backbone.token_log_probs(decoded, row.labels)
+        return row.sum_by_phrase(log_probs, pairs.others.shape[1])
+
+    def _phrase_log_probs_by_row(
+        self, pair: Pair, pairs: PhrasePairs, read: Side, written: Side, reverse: bool
+    ) -> Tensor:
+        """The same with a row for each phrase, for models that number their positions."""
+        backbone, config = self.backbone, self.config
+        batch, phrases = pairs.others.shape[:2]
+        is_phrase = torch.arange(phrases, device=read.tokens.device) < pairs.segments[:, None]
+        sentence = is_phrase.nonzero()[:, 0]  # [rows]
+        starts, stops = pairs.others[is_phrase].unbind(-1)
+        alone = reverse or config.phrase_encoding == "alone"
+        if alone:
+            part = Side(_slices(read.tokens[sentence], starts, stops), stops - starts)
+            frame = (config.prefix, config.suffix)
+            if reverse:
+                frame = (config.reverse_prefix, config.reverse_suffix)
+            states = backbone.encode(*self._framed(part, *frame))[:, len(frame[0]) :]
+        else:
+            states = _slices(pair.states[sentence], starts, stops)
+        states = states[:, : int((stops - starts).max())]
+        mask = torch.arange(states.shape[1], device=states.device) < (stops - starts)[:, None]
+        begins, ends = pairs.fenceposts[:, :-1][is_phrase], pairs.fenceposts[:, 1:][is_phrase]
+        own = _slices(written.tokens[sentence], begins, ends)  # [rows, longest phrase]
+        place, length = torch.arange(own.shape[1] + 1, device=own.device), (ends - begins)[:, None]
+        own = torch.cat([own, own[:, :1]], 1)
+        own = torch.where(place == length, backbone.segment_end, own)
+        labels = own.masked_fill(place > length, IGNORED)
+        prompt = backbone.phrase_prompt(reverse=reverse)
+        decoded = backbone.decode_labels(labels, states, mask, prompt)
+        log_probs = backbone.token_log_probs(decoded, labels).sum(1)
+        return log_probs.new_zeros(batch, phrases).masked_scatter(is_phrase, log_probs)
+
+
+def _slices(rows: Tensor, starts: Tensor, stops: Tensor) -> Tensor:
+    """``row[start:stop]`` of each row, padded with what follows: ``[rows, longest, ...]``."""
+    width = int((stops - starts).max())
+    place = starts[:, None] + torch.arange(width, device=rows.device)
+    place = place.clamp(max=rows.shape[1] - 1)
+    return rows[torch.arange(len(rows), device=rows.device)[:, None], place]

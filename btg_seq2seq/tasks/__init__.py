@@ -1,0 +1,1 @@
+"""The paper's tasks: one module each that makes or reads its data."""

@@ -1,0 +1,48 @@
+"""Where else to look for trees: the posterior with its boundaries moved by a token or two.
+
+A sampled tree is often right but for one boundary, and the posterior may already have ruled the
+right one out. The proposals here spread each split's marginal probability over splits nearby and
+make a CRF of the result, so samples and their exact densities come from the dynamic programs.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from btg_seq2seq.grammar import LeafCRF, TreeCRF, splits
+
+# Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
+_SHARES = (0.4, 0.2, 0.1)
+_FLOOR = 1e-4
+
+
+def moved_trees(crf: TreeCRF) -> TreeCRF:
+    """A proposal near a tree CRF; without gradients."""
+    scores = _spread(crf.marginals).add(_FLOOR).log()
+    return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, int(crf.limits.max()))
+
+
+def moved_leaves(crf: LeafCRF) -> LeafCRF:
+    """A proposal near a leaf CRF, along the same trees; without gradients."""
+    scores = _spread(crf.marginals[..., None]).add(_FLOOR).log()[..., 0]
+    return LeafCRF(scores, crf.sizes.lengths, crf.trees, int(crf.limits.max()))
+
+
+def _spread(marginals: Tensor) -> Tensor:
+    """Spread ``[batch, splits, outputs]`` over neighbouring fenceposts i, j and k."""
+    count = marginals.shape[1]
+    length = next(n for n in range(1, count + 3) if (n + 1) * n * (n - 1) // 6 == count)
+    place = splits(length).to(marginals.device).unbind(-1)
+    shape = (len(marginals), length + 1, length + 1, length + 1, marginals.shape[2])
+    cube = marginals.new_zeros(shape)
+    cube[:, place[0], place[1], place[2]] = marginals
+    for axis in (1, 2, 3):
+        moved = cube * _SHARES[0]
+        for distance, share in enumerate(_SHARES[1:], 1):
+            if distance > length:
+                break
+            near, far = length + 1 - distance, distance
+            moved.narrow(axis, far, near).add_(cube.narrow(axis, 0, near), alpha=share)
+            moved.narrow(axis, 0, near).add_(cube.narrow(axis, far, near), alpha=share)
+        cube = moved
+    return cube[:, place[0], place[1], place[2]]

@@ -1,0 +1,155 @@
+"""The model: what its passes say does not depend on padding, packing or being saved."""
+
+import pytest
+import torch
+from transformers import AutoConfig
+
+from btg_seq2seq.grammar import LeafCRF, TreeCRF
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.phrases import PhrasePairs
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+END = 1
+
+
+def tiny_model(**settings):
+    torch.manual_seed(0)
+    config = default_config(40, hidden_size=32, layers=2, heads=4, dropout=0.0)
+    model = BTGSeq2Seq.from_backbone(config, **settings)
+    model.backbone.add_segment_ids(2, 3)
+    return model.eval()
+
+
+def batch(sources, targets):
+    def padded(rows, value):
+        rows = [torch.tensor([*row, END]) for row in rows]
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=value)
+
+    input_ids = padded(sources, 0)
+    return {
+        "input_ids": input_ids,
+        "attention_mask": (input_ids != 0).long(),
+        "labels": padded(targets, -100),
+    }
+
+
+SOURCES = [[10, 11, 12, 13], [20, 21, 22, 23, 24, 25], [14, 15]]
+TARGETS = [[30, 31, 32], [33, 34, 35, 36, 37], [38, 39, 30, 31]]
+
+
+def phrases_of(pair, segments):
+    generator = torch.Generator().manual_seed(0)
+    trees = TreeCRF(pair.posterior_scores, pair.source.lengths, segments).sample(generator)
+    leaves = LeafCRF(pair.leaf_scores, pair.target.lengths, trees)
+    return PhrasePairs.forward(trees, leaves.sample(generator))
+
+
+@pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_phrases_in_one_row_are_phrases_in_rows_of_their_own(phrase_encoding, reverse):
+    model = tiny_model(phrase_encoding=phrase_encoding, suffix=[], reverse_suffix=[])
+    model.config.suffix = [END]
+    pair = model.read(**batch(SOURCES, TARGETS)).pair
+    model.config.suffix = []  # by row, phrases have no frame either
+    pairs = phrases_of(pair, [3, 2, 1])
+    read, written = (pair.target, pair.source) if reverse else (pair.source, pair.target)
+    pairs = pairs.reverse() if reverse else pairs
+    packed = model.phrase_log_probs(pair, pairs, reverse=reverse)
+    by_row = model._phrase_log_probs_by_row(pair, pairs, read, written, reverse)
+    torch.testing.assert_close(packed, by_row)
+    assert (packed[0] < 0).all()
+    assert packed[2, 1:].eq(0).all()
+
+
+def test_padded_batch_equals_singletons():
+    model = tiny_model()
+    together = model.read(**batch(SOURCES, TARGETS))
+    for index, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = model.read(**batch([source], [target]))
+        torch.testing.assert_close(together.flat_log_prob[index], alone.flat_log_prob[0])
+        for name in ("prior_scores", "posterior_scores", "leaf_scores"):
+            own = getattr(alone.pair, name)[0]
+            torch.testing.assert_close(getattr(together.pair, name)[index, : len(own)], own)
+
+
+def test_flat_likelihood_is_that_of_the_backbone():
+    model, inputs = tiny_model(), batch(SOURCES, TARGETS)
+    tokens = (inputs["labels"] != -100).sum()
+    loss = model.backbone.model(**inputs).loss
+    torch.testing.assert_close(-model.read(**inputs).flat_log_prob.sum() / tokens, loss)
+
+
+def test_the_posterior_reads_the_target_and_the_prior_does_not():
+    model = tiny_model(residual_posterior=False)
+    first = model.read(**batch([SOURCES[0]], [TARGETS[0]])).pair
+    second = model.read(**batch([SOURCES[0]], [TARGETS[1]])).pair
+    torch.testing.assert_close(first.prior_scores, second.prior_scores)
+    assert not torch.allclose(first.posterior_scores, second.posterior_scores)
+
+
+def test_residual_posterior_gives_the_prior_no_gradient():
+    model = tiny_model(residual_posterior=True)
+    pair = model.read(**batch(SOURCES, TARGETS)).pair
+    pair.posterior_scores.sum().backward()
+    assert model.posterior.output.grad is not None
+    assert model.prior.output.grad is None
+
+
+def test_long_sentences_stay_out_of_the_grammar():
+    model = tiny_model(max_grammar_length=5)
+    reading = model.read(**batch(SOURCES, TARGETS))
+    assert reading.rows.tolist() == [0, 2]
+    assert reading.pair.source.lengths.tolist() == [4, 2]
+    assert len(reading.flat_log_prob) == 3
+    assert tiny_model(max_grammar_length=1).read(**batch(SOURCES, TARGETS)).pair is None
+
+
+def test_an_empty_side_is_named():
+    with pytest.raises(ValueError, match="sentence 1"):
+        tiny_model().read(**batch([[10], []], [[30], [31]]))
+
+
+def test_saved_and_loaded_again(tmp_path):
+    model, inputs = tiny_model(max_segments=3, max_phrase_length=7), batch(SOURCES, TARGETS)
+    model.save_pretrained(tmp_path)
+    assert (tmp_path / "model.safetensors").exists()
+    again = BTGSeq2Seq.from_pretrained(tmp_path).eval()
+    assert (again.config.max_segments, again.config.max_phrase_length) == (3, 7)
+    assert again.backbone.segment_start == model.backbone.segment_start
+    expected, actual = model.read(**inputs), again.read(**inputs)
+    assert torch.equal(expected.flat_log_prob, actual.flat_log_prob)
+    assert torch.equal(expected.pair.posterior_scores, actual.pair.posterior_scores)
+    wrapped = again.backbone.model
+    assert wrapped.lm_head.weight is wrapped.shared.weight
+
+
+def test_wrapping_a_model_leaves_its_weights_alone():
+    config = default_config(40, hidden_size=32, layers=1, heads=2)
+    backbone = BTGSeq2Seq.from_backbone(config).backbone.model
+    before = {name: value.clone() for name, value in backbone.state_dict().items()}
+    after = BTGSeq2Seq.from_backbone(backbone).backbone.model.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_absolute_positions_use_rows():
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(
+        "bart",
+        **{"vocab_size": 40, "d_model": 16, "encoder_layers": 1, "decoder_layers": 1},
+        **{"encoder_attention_heads": 2, "decoder_attention_heads": 2, "dropout": 0.0},
+        **{"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64},
+        **{"pad_token_id": 0, "bos_token_id": 4, "eos_token_id": END, "decoder_start_token_id": 1},
+    )
+    model = BTGSeq2Seq.from_backbone(config).eval()
+    model.backbone.add_segment_ids(2, 3)
+    pair = model.read(**batch(SOURCES, TARGETS)).pair
+    log_probs = model.phrase_log_probs(pair, phrases_of(pair, [2, 3, 1]))
+    assert log_probs.shape == (3, 3)
+    assert log_probs.isfinite().all()
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="phrase_encoding"):
+        tiny_model(phrase_encoding="both")
+    with pytest.raises(ValueError, match="max_segments"):
+        tiny_model(max_segments=0)

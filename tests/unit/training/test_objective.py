@@ -1,0 +1,152 @@
+"""The objective: its gradients, averaged over all that could be drawn, are those of the bound."""
+
+import itertools
+
+import pytest
+import torch
+
+from btg_seq2seq.grammar import Leaf, Node, TreeBatch
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.training import BTGObjective, ObjectiveSettings, objective
+from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments
+
+END = 1
+INPUT = {
+    "input_ids": torch.tensor([[10, 11, 12, END]]),
+    "attention_mask": torch.ones(1, 4, dtype=torch.long),
+    "labels": torch.tensor([[20, 21, 22, END]]),
+}
+TREES = [
+    Node(Leaf(0, split), Leaf(split, 3), inverted) for split in (1, 2) for inverted in (False, True)
+]
+SEGMENTATIONS = [[(0, 1), (1, 3)], [(0, 2), (2, 3)]]
+
+
+def tiny_model(**settings):
+    torch.manual_seed(0)
+    config = default_config(30, hidden_size=16, layers=1, heads=2, dropout=0.0)
+    model = BTGSeq2Seq.from_backbone(config, max_segments=2, **settings).double().eval()
+    model.backbone.add_segment_ids(2, 3)
+    with torch.no_grad():  # away from uniform trees
+        for scorer in (model.prior, model.posterior, model.leaves):
+            scorer.output.mul_(20)
+    return model
+
+
+def derivations(model, parsers):
+    """Every derivation with two leaves, with its log-probability under the posterior."""
+    for tree, segmentation in itertools.product(TREES, SEGMENTATIONS):
+        given = Derivation.given(model, parsers, [tree], [segmentation])
+        log_prob = parsers.posterior.log_prob([tree]) + given.leaves.log_prob([segmentation])
+        yield given, log_prob
+
+
+def exact_bound(model):
+    """-ELBO at n = 2 by enumeration, without a single sample."""
+    pair = model.read(**INPUT).pair
+    parsers = Parsers.of(model, pair, torch.tensor([2]))
+    bound = -parsers.posterior.kl(parsers.prior)
+    for derivation, log_prob in derivations(model, parsers):
+        tree = parsers.posterior.log_prob(derivation.trees).exp()
+        bound = bound + log_prob.exp() * derivation.log_prob
+        bound = bound + tree * derivation.leaves.entropy / len(SEGMENTATIONS)
+    return -bound.sum()
+
+
+def gradients(model, loss):
+    model.zero_grad()
+    loss.backward()
+    return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ObjectiveSettings(baseline="self-critical", samples=1),
+        ObjectiveSettings(baseline="leave-one-out", samples=2),
+    ],
+)
+@pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
+def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch):
+    model = tiny_model(phrase_encoding=phrase_encoding)
+    expected = gradients(model, exact_bound(model))
+    # Every way the samples could have come out, weighted by its probability.
+    total = torch.zeros((), dtype=torch.float64)
+    for choice in itertools.product(range(8), repeat=settings.samples):
+        pair = model.read(**INPUT).pair
+        parsers = Parsers.of(model, pair, torch.tensor([2]))
+        every = list(derivations(model, parsers))
+        drawn = iter([every[index][0] for index in choice])
+        weight = sum(every[index][1] for index in choice).exp().detach()
+        monkeypatch.setattr(Derivation, "sample", lambda *_, drawn=drawn: next(drawn))
+        monkeypatch.setattr(objective.Parsers, "of", lambda *_, parsers=parsers: parsers)
+        total = total + (weight * objective.paper_terms(model, pair, settings)["loss"]).sum()
+        monkeypatch.undo()
+    actual = gradients(model, total)
+    assert expected.keys() == actual.keys()
+    for name in expected:
+        # T5's attention takes its softmax in float32, whatever the weights are.
+        tolerance = 1e-6 if name.startswith("backbone") else 1e-10
+        torch.testing.assert_close(actual[name], expected[name], rtol=tolerance, atol=tolerance)
+
+
+def test_rewards_carry_no_gradient_into_the_seq2seq_model():
+    """What the sampled score reaches of the backbone, it reaches through the parsers' features."""
+    model = tiny_model()
+    model.objective = BTGObjective(ObjectiveSettings(flat_weight=0.0))
+    torch.manual_seed(1)
+    output = model(**INPUT)
+    assert output.loss.isfinite()
+    assert {"phrases", "divergence", "leaf_entropy", "flat"} <= output.terms.keys()
+    assert all(not term.requires_grad for term in output.terms.values())
+
+
+def test_gold_derivations_and_flat_weight():
+    model = tiny_model()
+    for weight in (0.0, 0.3, 1.0):
+        settings = ObjectiveSettings(estimator="gold", flat_weight=weight)
+        model.objective = BTGObjective(settings)
+        output = model(**INPUT, trees=[TREES[1]], segmentations=[SEGMENTATIONS[0]])
+        reading = model.read(**INPUT)
+        flat = -reading.flat_log_prob[0]
+        parsers = Parsers.of(model, reading.pair, torch.tensor([2]))
+        gold = Derivation.given(model, parsers, [TREES[1]], [SEGMENTATIONS[0]])
+        parts = (
+            gold.log_prob
+            + parsers.prior.log_prob([TREES[1]])
+            + parsers.posterior.log_prob([TREES[1]])
+            + gold.leaves.log_prob([SEGMENTATIONS[0]])
+        )
+        expected = (weight * flat - (1 - weight) * parts[0]) / 4
+        torch.testing.assert_close(output.loss, expected)
+
+
+def test_a_sentence_that_cannot_be_cut_trains_flat():
+    model = tiny_model()
+    model.objective = BTGObjective(ObjectiveSettings(flat_weight=0.25))
+    single = {**INPUT, "labels": torch.tensor([[20, END]])}
+    output = model(**single)
+    torch.testing.assert_close(output.loss, -model.read(**single).flat_log_prob[0] / 2)
+
+
+def test_segment_counts_are_drawn_for_each_sentence():
+    torch.manual_seed(0)
+    maximum = torch.tensor([1, 2, 3, 5] * 500)
+    drawn = draw_segments(maximum, 0.5).view(500, 4)
+    assert drawn[:, 0].eq(1).all()
+    assert drawn[:, 1].eq(2).all()
+    assert set(drawn[:, 3].tolist()) == {2, 3, 4, 5}
+    assert len({tuple(row) for row in drawn.tolist()}) > 3
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="flat_weight"):
+        ObjectiveSettings(flat_weight=1.5)
+    with pytest.raises(ValueError, match="leave-one-out"):
+        ObjectiveSettings(baseline="leave-one-out", samples=1)
+
+
+def test_the_package_gives_the_model_its_objective():
+    assert isinstance(BTGSeq2Seq.objective, BTGObjective)
+    assert TreeBatch.from_trees(TREES).segments.eq(2).all()
