@@ -8,6 +8,7 @@ the objective's business.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils.generic import ModelOutput
 
+from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.backbone import IGNORED, Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, own_phrase_mask
@@ -83,8 +85,14 @@ class BTGSeq2SeqOutput(ModelOutput):
 class Objective(Protocol):
     """Makes a loss of a batch."""
 
-    def __call__(self, model: BTGSeq2Seq, reading: Reading, **given: Any) -> BTGSeq2SeqOutput:
-        """The loss of the batch; ``given`` may hold gold derivations."""
+    def __call__(
+        self,
+        model: BTGSeq2Seq,
+        reading: Reading,
+        trees: Sequence[Tree | str] | None = None,
+        segmentations: Sequence[Segmentation] | None = None,
+    ) -> BTGSeq2SeqOutput:
+        """The loss of the batch; gold derivations may be given."""
 
 
 class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
@@ -128,14 +136,29 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         return cls(BTGSeq2SeqConfig(backbone=loaded.model.config, **settings), loaded)
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor, **given: Any
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        labels: Tensor,
+        index: Tensor | None = None,
+        trees: Sequence[Tree | str] | None = None,
+        segmentations: Sequence[Segmentation] | None = None,
     ) -> BTGSeq2SeqOutput:
-        """The training loss of a batch, as the model's objective defines it."""
+        """The training loss of a batch, as the model's objective defines it.
+
+        Args:
+            input_ids, attention_mask: ``[batch, source]``, as the tokenizer makes them.
+            labels: ``[batch, target]``, ending in the end token; -100 in the padding.
+            index: ``[batch]``, where the sentences stand in their files; not used here.
+            trees: gold trees, printed or not, one a sentence.
+            segmentations: gold target phrases, one for each leaf of a tree.
+        """
         if self.objective is None:
             raise ValueError(
                 "the model has no objective; import btg_seq2seq.training, or set model.objective"
             )
-        return self.objective(self, self.read(input_ids, attention_mask, labels), **given)
+        reading = self.read(input_ids, attention_mask, labels)
+        return self.objective(self, reading, trees=trees, segmentations=segmentations)
 
     def read(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Reading:
         """Run the flat pass over a batch, and the reversed pass over what the grammar can hold."""

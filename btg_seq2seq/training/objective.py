@@ -8,7 +8,6 @@ given derivations. All terms are logged by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,7 +27,13 @@ class BTGObjective:
     def __init__(self, settings: ObjectiveSettings | None = None) -> None:
         self.settings = settings or ObjectiveSettings()
 
-    def __call__(self, model: BTGSeq2Seq, reading: Reading, **given: Any) -> BTGSeq2SeqOutput:
+    def __call__(
+        self,
+        model: BTGSeq2Seq,
+        reading: Reading,
+        trees: Sequence[Tree | str] | None = None,
+        segmentations: Sequence[Segmentation] | None = None,
+    ) -> BTGSeq2SeqOutput:
         """The loss of a batch and the means of its terms."""
         settings = self.settings
         tokens = reading.target_tokens.sum()
@@ -38,8 +43,11 @@ class BTGObjective:
         loss = flat.new_zeros(())
         if reading.pair is not None and settings.flat_weight < 1:
             pair, rows = reading.pair, reading.rows
-            given = {name: _rows(value, rows) for name, value in given.items() if value is not None}
-            terms = ESTIMATORS[settings.estimator](model, pair, settings, **given)
+            if settings.estimator == "gold":
+                gold = _gold(trees, segmentations, rows.tolist())
+                terms = gold_terms(model, pair, *gold)
+            else:
+                terms = ESTIMATORS[settings.estimator](model, pair, settings)
             cut = (terms.pop("segments") > 1).to(flat.dtype)
             weight[rows] = 1 - (1 - settings.flat_weight) * cut
             loss = ((1 - weight[rows]) * terms["loss"]).sum()
@@ -49,8 +57,20 @@ class BTGObjective:
         return BTGSeq2SeqOutput(loss=loss, terms=means)
 
 
-def _rows(value: Any, rows: Tensor) -> Any:
-    return value[rows] if isinstance(value, Tensor) else [value[row] for row in rows.tolist()]
+def _gold(
+    trees: Sequence[Tree | str] | None,
+    segmentations: Sequence[Segmentation] | None,
+    rows: list[int],
+) -> tuple[list[Tree], list[Segmentation]]:
+    """The gold derivations of the sentences that the grammar holds."""
+    if trees is None or segmentations is None:
+        raise ValueError(
+            "the estimator 'gold' needs trees and segmentations with every batch; "
+            "without them, use 'robust' or 'paper'"
+        )
+    chosen = [trees[row] for row in rows]
+    parsed = [Tree.parse(tree) if isinstance(tree, str) else tree for tree in chosen]
+    return parsed, [segmentations[row] for row in rows]
 
 
 def paper_terms(model: BTGSeq2Seq, pair: Pair, settings: ObjectiveSettings) -> Terms:
@@ -101,7 +121,6 @@ def _mean_of_others(rewards: Tensor) -> Tensor:
 def gold_terms(
     model: BTGSeq2Seq,
     pair: Pair,
-    settings: ObjectiveSettings,
     trees: Sequence[Tree],
     segmentations: Sequence[Segmentation],
 ) -> Terms:
@@ -122,8 +141,5 @@ def gold_terms(
     }
 
 
-ESTIMATORS: dict[str, Callable[..., Terms]] = {
-    "paper": paper_terms,
-    "robust": robust_terms,
-    "gold": gold_terms,
-}
+Estimator = Callable[[BTGSeq2Seq, Pair, ObjectiveSettings], Terms]
+ESTIMATORS: dict[str, Estimator] = {"paper": paper_terms, "robust": robust_terms}

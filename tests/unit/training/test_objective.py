@@ -94,7 +94,7 @@ def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch
 def test_rewards_carry_no_gradient_into_the_seq2seq_model():
     """What the sampled score reaches of the backbone, it reaches through the parsers' features."""
     model = tiny_model()
-    model.objective = BTGObjective(ObjectiveSettings(flat_weight=0.0))
+    model.objective = BTGObjective(ObjectiveSettings(estimator="paper", flat_weight=0.0))
     torch.manual_seed(1)
     output = model(**INPUT)
     assert output.loss.isfinite()

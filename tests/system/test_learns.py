@@ -1,0 +1,73 @@
+"""Training must find trees: SVO-SOV with short phrases, each estimator to a bar of its own."""
+
+import pytest
+import torch
+
+from btg_seq2seq.grammar import Tree
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
+from btg_seq2seq.text import Bitext, BucketSampler, Collator, encode_bitext, train_tokenizer
+from btg_seq2seq.training import BTGObjective, ObjectiveSettings
+from btg_seq2seq.training.derivation import Parsers
+
+
+def bitext_of(items):
+    return Bitext(
+        [item.source for item in items],
+        [item.target for item in items],
+        [str(item.tree) for item in items],
+    )
+
+
+def share_of_right_trees(parser, trees):
+    gold = [Tree.parse(tree) for tree in trees]
+    return sum(best == tree for best, tree in zip(parser.argmax, gold, strict=True)) / len(gold)
+
+
+# Measured with seeds 0 to 2: robust 0.88 to 0.93, the paper's with leave-one-out 0.62 to 0.72 (with
+# its self-critical baseline 0.0 to 0.65). The bars leave room for another machine's rounding.
+@pytest.mark.parametrize(
+    ("settings", "steps", "bar"),
+    [
+        (ObjectiveSettings(estimator="robust", segment_rate=0.05), 120, 0.65),
+        (ObjectiveSettings(estimator="paper", segment_rate=0.05), 120, 0.45),
+    ],
+    ids=["robust", "paper"],
+)
+def test_parsers_find_the_trees(settings, steps, bar):
+    data = generate(SvoSovConfig.tiny("few-shot"))
+    train = bitext_of(data["train"])
+    tokenizer = train_tokenizer("word", train.source + train.target)
+    examples = encode_bitext(train, tokenizer)
+    collate = Collator(tokenizer.pad_token_id)
+    sampler = BucketSampler(examples.lengths, batch_size=32)
+
+    torch.manual_seed(0)
+    size = {"hidden_size": 64, "layers": 2, "heads": 4, "feed_forward_size": 128, "dropout": 0.0}
+    config = default_config(len(tokenizer), **size)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3)
+    model.objective = BTGObjective(settings)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
+    step = 0
+    while step < steps:
+        for batch in sampler:
+            loss = model(**collate([examples[index] for index in batch])).loss
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            step += 1
+        sampler.set_epoch(step // len(sampler))
+
+    dev = encode_bitext(bitext_of(data["dev"]), tokenizer)
+    batch = collate([dev[index] for index in range(len(dev))])
+    model.eval()
+    with torch.no_grad():
+        inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "labels")}
+        pair = model.read(**inputs).pair
+        parsers = Parsers.of(model, pair, torch.full((len(dev),), 3))
+        posterior = share_of_right_trees(parsers.posterior, batch["trees"])
+        prior = share_of_right_trees(parsers.prior, batch["trees"])
+    assert posterior >= bar
+    assert prior >= bar - 0.1
