@@ -4,13 +4,14 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench bench-training clean
 
 help:
 	@echo "make demo    set up and show the grammar at work"
 	@echo "make test    set up and run the tests"
 	@echo "make lint    ruff and mypy"
-	@echo "make bench   benchmarks; several minutes, on a quiet machine"
+	@echo "make bench   benchmarks of the grammar; a quarter of an hour, on a quiet machine"
+	@echo "make bench-training   what a training step costs; some minutes"
 	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
 	@echo "make clean   remove caches, compiled kernels and the virtual environment"
 
@@ -36,6 +37,11 @@ lint: setup
 bench: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.grammar --output results/grammar.json --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks.scorer --output results/scorer.json --markdown docs/benchmarks.md
+
+bench-training: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.training --output results/training.json --markdown docs/benchmarks.md
 
 clean:
 	rm -rf $(VENV) results .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info

@@ -1,0 +1,206 @@
+"""What a training step costs, in plain seq2seq steps of the same backbone and batch.
+
+    python -m benchmarks.training [--hidden 512] [--layers 6] [--batch 32] [--output FILE.json]
+
+Forward and backward, one run, interleaved repetitions, minima. Each estimator stands beside the
+floor of the cost model: the encoder and decoder passes that it cannot do without, from the measured
+cost of one of each. Exit code 1 if a bar is missed.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks import harness
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.training import BTGObjective, ObjectiveSettings
+from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
+
+HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain"]
+VOCABULARY = 8000
+PAPER = ObjectiveSettings(estimator="paper", baseline="self-critical", samples=1)
+ROBUST = ObjectiveSettings(estimator="robust")
+
+
+def passes(encoder: float, decoder: float) -> dict[str, float]:
+    """The cost model: seconds that each step must spend in the encoder and the decoder.
+
+    A pass with gradients costs three forward passes. All steps have the flat and, but for the plain
+    one, the reversed pass; phrases are decoded once, and encoded where they stand alone.
+    """
+    flat = reversed_ = 3 * (encoder + decoder)
+    samples = ROBUST.samples * 2 * (encoder + decoder)  # both directions, without gradients
+    return {
+        "plain": flat,
+        "paper, sentence states": flat + reversed_ + 3 * decoder + decoder,
+        "paper, phrases alone": flat + reversed_ + 3 * (encoder + decoder) + encoder + decoder,
+        "robust": flat + reversed_ + samples + 6 * (encoder + decoder),
+    }
+
+
+BARS = {"paper, sentence states": 3.0, "paper, phrases alone": 3.6, "robust": 6.0}
+
+
+def make_batch(size: int) -> dict[str, Tensor]:
+    """Random tokens with lengths like those of Cherokee-English."""
+    random.seed(0)
+    torch.manual_seed(0)
+
+    def rows(shortest: int, longest: int, padding: int) -> Tensor:
+        lengths = [random.randint(shortest, longest) for _ in range(size)]
+        sentences = [
+            torch.cat([torch.randint(5, VOCABULARY, (n,)), torch.tensor([1])]) for n in lengths
+        ]
+        return torch.nn.utils.rnn.pad_sequence(sentences, batch_first=True, padding_value=padding)
+
+    source, target = rows(28, 48, 0), rows(24, 44, -100)
+    return {"input_ids": source, "attention_mask": (source != 0).long(), "labels": target}
+
+
+def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[str, Any]:
+    """Steps by name, and the pieces of which the floor is made."""
+    backbone = model.backbone
+
+    def step(settings: ObjectiveSettings | None, phrase_encoding: str) -> Callable[[], None]:
+        def call() -> None:
+            model.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                if settings is None:
+                    loss = backbone.model(**batch, use_cache=False).loss
+                else:
+                    model.config.phrase_encoding = phrase_encoding
+                    model.objective = BTGObjective(settings)
+                    loss = model(**batch).loss
+            loss.backward()
+
+        return call
+
+    states = backbone.encode(batch["input_ids"], batch["attention_mask"]).detach()
+
+    @torch.no_grad()
+    def encode() -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            backbone.encode(batch["input_ids"], batch["attention_mask"])
+
+    @torch.no_grad()
+    def decode() -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            decoded = backbone.decode_labels(batch["labels"], states, batch["attention_mask"])
+            backbone.token_log_probs(decoded, batch["labels"])
+
+    return {
+        "encoder": encode,
+        "decoder": decode,
+        "plain": step(None, ""),
+        "paper, sentence states": step(PAPER, "sentence"),
+        "paper, phrases alone": step(PAPER, "alone"),
+        "robust": step(ROBUST, "alone"),
+        "dynamic programs and scorers": parsers_only(model, batch),
+    }
+
+
+def parsers_only(model: BTGSeq2Seq, batch: dict[str, Tensor]) -> Callable[[], None]:
+    """The paper's step without its seq2seq model: scorers, CRFs, samples, and their gradients."""
+    with torch.no_grad():
+        pair = model.read(**batch).pair
+    assert pair is not None
+    source, target = pair.source.lengths, pair.target.lengths
+    hidden = model.backbone.hidden_size
+    over_source = torch.randn(len(source), int(source.max()), hidden)
+    over_target = torch.randn(len(target), int(target.max()), hidden)
+
+    def call() -> None:
+        model.zero_grad()
+        scored = pair.__class__(
+            pair.source,
+            pair.target,
+            pair.states,
+            model.prior(over_source, source),
+            model.posterior(over_source, source),
+            model.leaves(over_target, target).squeeze(-1),
+        )
+        segments = draw_segments(most_segments(model, pair), PAPER.segment_rate)
+        parsers = Parsers.of(model, scored, segments)
+        with torch.no_grad():
+            best = parsers.posterior.argmax
+            parsers.leaves(best).argmax  # noqa: B018  computed, as for the baseline
+        trees = parsers.posterior.sample()
+        leaves = parsers.leaves(trees)
+        loss = parsers.posterior.kl(parsers.prior) + parsers.posterior.log_prob(trees)
+        loss = loss + leaves.entropy + leaves.log_prob(leaves.sample())
+        torch.autograd.backward(loss.sum())
+
+    return call
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--hidden", type=int, default=512)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--segments", type=int, default=3, help="most phrases a sentence")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
+    parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
+    parser.add_argument("--output", type=Path, help="write every number as JSON")
+    parser.add_argument("--markdown", type=Path, help="write the table into this file")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run, print, write; 1 if a bar fails."""
+    options = parse_arguments()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if options.markdown:
+        harness.check_section(options.markdown, "training")
+    config = default_config(
+        VOCABULARY, hidden_size=options.hidden, layers=options.layers, heads=8, dropout=0.0
+    )
+    model = BTGSeq2Seq.from_backbone(config, max_segments=options.segments)
+    model.backbone.add_segment_ids(3, 4)
+    calls = make_calls(model, make_batch(options.batch), options.bf16)
+    timings = harness.interleaved_minima(calls, seconds=0.0, least=options.repetitions)
+    seconds = {name: timing.seconds for name, timing in timings.items()}
+    floors = passes(seconds["encoder"], seconds["decoder"])
+    plain = seconds["plain"]
+    rows = []
+    for name in calls:
+        floor = f"{floors[name] / floors['plain']:.2f}" if name in floors else ""
+        bar = f"{BARS[name]:.1f}" if name in BARS else ""
+        rows.append([name, f"{seconds[name]:.2f}", f"{seconds[name] / plain:.2f}", floor, bar])
+    share = 100 * seconds["dynamic programs and scorers"] / seconds["paper, sentence states"]
+    bars = [
+        harness.Bar(f"{name}, against a plain step", seconds[name] / plain, bound, "x", False)
+        for name, bound in BARS.items()
+    ]
+    bars.append(harness.Bar("dynamic programs and scorers, of the step", share, 10, " %", False))
+    facts = harness.provenance()
+    note = (
+        f"Forward and backward of {options.batch} sentence pairs of about 38 and 34 tokens, T5 "
+        f"d = {options.hidden}, {options.layers}+{options.layers} layers, vocabulary {VOCABULARY}, "
+        f"up to {options.segments} phrases, {'bfloat16 autocast' if options.bf16 else 'float32'}; "
+        f"fastest of {options.repetitions} interleaved calls."
+    )
+    signature = harness.signature(facts)
+    print(signature, note, "", harness.plain_table(HEADER, rows), "", *bars, sep="\n")
+    if options.output:
+        verdicts = [bar.to_json() for bar in bars]
+        harness.write_json(options.output, {**facts, "seconds": seconds, "bars": verdicts})
+    if options.markdown:
+        lines = "\n".join(f"- {bar}" for bar in bars)
+        source = f"Written by `python -m benchmarks.training --markdown` on {signature}."
+        parts = (note, harness.markdown_table(HEADER, rows), lines, source)
+        harness.replace_section(options.markdown, "training", "\n\n".join(parts))
+    return 0 if all(bar.passed for bar in bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
