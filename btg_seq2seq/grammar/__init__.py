@@ -1,4 +1,4 @@
-"""Bracketing trees and exact distributions over them; torch and NumPy only."""
+"""Bracketing trees and exact distributions over them: torch, NumPy and numba, no text."""
 
 from btg_seq2seq.grammar.batch import Segmentation, SegmentationBatch, TreeBatch
 from btg_seq2seq.grammar.leaf_crf import LeafCRF

@@ -53,7 +53,11 @@ def descend_tree(log_cells: Tensor, scores: Tensor, sizes: Sizes, choose: Choose
         start, stop = torch.where(is_node, start, 0), torch.where(is_node, stop, 2)
         leaves = torch.where(is_node, leaves, 2)
         both = torch.stack(
-            [weight(leaves, torch.full_like(plane, o), start, stop) for o in (0, 1)], 1
+            [
+                weight(leaves, torch.full_like(plane, orientation), start, stop)
+                for orientation in (STRAIGHT, INVERTED)
+            ],
+            1,
         )
         orientation = torch.where(plane == EITHER, choose(both), plane)
         is_inverted = orientation == INVERTED
@@ -87,11 +91,13 @@ def descend_tree(log_cells: Tensor, scores: Tensor, sizes: Sizes, choose: Choose
         left_cell = [start, middle, left]
         right_cell = [middle, stop, leaves - left]
         parts = (
-            (is_inverted, right_cell, left_cell, node + 1, leaf, 1 - orientation),
-            (is_inverted, left_cell, right_cell, node + first_leaves, leaf + first_leaves, EITHER),
+            (right_cell, left_cell, node + 1, leaf, 1 - orientation),
+            (left_cell, right_cell, node + first_leaves, leaf + first_leaves, EITHER),
         )
-        for condition, yes, no, place, rank, label in parts:
-            cell = torch.where(condition[:, None], torch.stack(yes, 1), torch.stack(no, 1))
+        for if_inverted, if_straight, place, rank, label in parts:
+            cell = torch.where(
+                is_inverted[:, None], torch.stack(if_inverted, 1), torch.stack(if_straight, 1)
+            )
             label = torch.as_tensor(label, device=device).expand(batch)
             row = torch.where(is_node & (cell[:, 2] > 1), place, nodes)
             cells[sentences, row] = torch.cat([cell, rank[:, None], label[:, None]], 1)

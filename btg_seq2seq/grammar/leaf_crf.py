@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from torch import Tensor
 from btg_seq2seq.grammar.batch import Segmentation, SegmentationBatch, TreeBatch
 from btg_seq2seq.grammar.descent import Chooser, descend_leaves
 from btg_seq2seq.grammar.kernels import Kernels, leaf_program
-from btg_seq2seq.grammar.packing import span_index, split_count, split_index
+from btg_seq2seq.grammar.packing import split_count, split_index
 from btg_seq2seq.grammar.sizes import Sizes, check_possible
 from btg_seq2seq.grammar.split_crf import SplitCRF
 from btg_seq2seq.grammar.tree import Tree
@@ -63,6 +64,11 @@ class LeafCRF(SplitCRF):
     def _own_column(self, columns: Tensor) -> Tensor:
         return columns[:, 0]
 
+    def _check_comparable(self, other: Self) -> None:
+        super()._check_comparable(other)
+        if not torch.equal(self.trees.leaf_splits, other.trees.leaf_splits):
+            raise ValueError("KL needs two batches of segmentations along trees of equal shape")
+
     def log_prob(self, segmentations: Sequence[Segmentation]) -> Tensor:
         """Log-probability of one segmentation a sentence, ``[batch]``."""
         batch = self._checked(segmentations)
@@ -106,8 +112,8 @@ class LeafCRF(SplitCRF):
     def _descend(self, cells: Tensor, choose: Chooser) -> SegmentationBatch:
         # Row 1 is the root, unless the whole tree is a leaf.
         row = (self.sizes.segments > 1).long()[:, None, None].expand(-1, 1, cells.shape[2])
-        root = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)[:, None]
-        check_possible(cells.gather(1, row)[:, 0].gather(1, root)[:, 0], self.sizes)
+        root = cells.gather(1, row)[:, 0].gather(1, self.sizes.root[:, None])[:, 0]
+        check_possible(root, self.sizes)
         scores = self.split_scores.detach().to(cells.dtype)
         return descend_leaves(cells, scores, self.sizes, self.trees.leaf_splits, choose)
 

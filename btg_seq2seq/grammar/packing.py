@@ -40,12 +40,14 @@ def split_index(start: Tensor, split: Tensor, stop: Tensor) -> Tensor:
 
 
 @cache
+@torch.inference_mode(False)
 def _spans(length: int) -> Tensor:
     stop, start = torch.tril_indices(length, length)
     return torch.stack([start, stop + 1], dim=-1)
 
 
 @cache
+@torch.inference_mode(False)
 def _splits(length: int) -> Tensor:
     # Every span (i, j) below the fencepost k, for k = 0, 1, ..., length: colexicographic order.
     below = [_spans(max(stop - 1, 0)) for stop in range(length + 1)]
@@ -54,6 +56,7 @@ def _splits(length: int) -> Tensor:
 
 
 @cache
+@torch.inference_mode(False)
 def _segment_pairs(maximum: int) -> Tensor:
     pairs = [(first, total - first) for total in range(2, maximum + 1) for first in range(1, total)]
     return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)

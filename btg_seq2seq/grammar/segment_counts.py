@@ -18,6 +18,11 @@ def truncated_geometric(rate: float, maximum: Tensor, at_least: int = 1) -> Tens
     if at_least < 1:
         raise ValueError(f"at_least must be 1 or more, not {at_least}")
     maximum = torch.as_tensor(maximum)
+    if maximum.dim() != 1 or maximum.is_floating_point() or len(maximum) == 0:
+        raise ValueError(
+            f"maximum must be a vector of integers, one a sentence, not {maximum.dtype} of shape "
+            f"{tuple(maximum.shape)}"
+        )
     for sentence in torch.nonzero(maximum < at_least).flatten().tolist():
         raise ValueError(
             f"sentence {sentence}: at most {int(maximum[sentence])} segments, "

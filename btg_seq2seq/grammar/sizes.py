@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar.packing import spans
+from btg_seq2seq.grammar.packing import span_index, spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +33,18 @@ class Sizes:
         device: torch.device,
     ) -> Sizes:
         """Sizes that admit at least one tree a sentence, or ``ValueError``."""
-        lengths = torch.as_tensor(lengths, device=device)
-        segments = torch.as_tensor(segments, device=device)
+        # Kept, and used where there are gradients: they must not belong to inference mode.
+        with torch.inference_mode(False):
+            lengths = torch.as_tensor(lengths, device=device).clone()
+            segments = torch.as_tensor(segments, device=device).clone()
+            return cls._checked(lengths, segments, max_phrase_length)
+
+    @classmethod
+    def _checked(cls, lengths: Tensor, segments: Tensor, max_phrase_length: int | None) -> Sizes:
+        if lengths.numel() == 0:
+            raise ValueError("a batch needs at least one sentence")
         for name, counts in (("lengths", lengths), ("segments", segments)):
-            if counts.dim() != 1 or counts.is_floating_point() or len(counts) == 0:
+            if counts.dim() != 1 or counts.is_floating_point() or counts.dtype == torch.bool:
                 raise ValueError(
                     f"{name} must be a vector of integers, one a sentence, not {counts.dtype} "
                     f"of shape {tuple(counts.shape)}"
@@ -53,6 +61,12 @@ class Sizes:
         lengths, segments = lengths.long(), segments.long()
         limits = phrase_length_limits(lengths, segments, max_phrase_length)
         return cls(lengths, segments, limits)
+
+    @cached_property
+    def root(self) -> Tensor:
+        """Packed index of the span that is the whole sentence, ``[batch]``."""
+        with torch.inference_mode(False):
+            return span_index(torch.zeros_like(self.lengths), self.lengths)
 
     @property
     def longest(self) -> int:
@@ -103,8 +117,8 @@ def phrase_length_limits(
     """
     if max_phrase_length is None:
         return lengths.clone()
-    if max_phrase_length < 1:
-        raise ValueError(f"max_phrase_length must be 1 or more, not {max_phrase_length}")
+    if not isinstance(max_phrase_length, int) or max_phrase_length < 1:
+        raise ValueError(f"max_phrase_length must be an integer from 1 on, not {max_phrase_length}")
     widened = torch.minimum(lengths, -(-2 * lengths // (segments + 1)))
     limits = lengths.clamp(max=max_phrase_length)
     return torch.where(segments * limits < lengths, widened, limits)

@@ -37,7 +37,7 @@ class SplitCRF:
     @cached_property
     def _graph_columns(self) -> Tensor:
         # Kept for later calls, which may want gradients where the first one did not.
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
             columns = self._program.log_partitions(self._scores)
         check_possible(self._own_column(columns), self.sizes)
         return columns
@@ -68,8 +68,8 @@ class SplitCRF:
 
     def _gradient(self, weigh: Callable[[Tensor], Tensor]) -> Tensor:
         """Derivatives in the scores of the log partitions, summed as ``weigh`` says."""
-        scores = self._scores.detach().requires_grad_()
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
+            scores = self._scores.detach().clone().requires_grad_()
             columns = self._program.log_partitions(scores)
             check_possible(self._own_column(columns), self.sizes)
             (gradient,) = torch.autograd.grad(weigh(columns).sum(), scores)
@@ -98,13 +98,16 @@ class SplitCRF:
 
     def kl(self, other: Self) -> Tensor:
         """``KL(self || other)`` in nats, ``[batch]``; infinite where ``other`` forbids a split."""
-        if self.split_scores.shape != other.split_scores.shape or self.sizes != other.sizes:
-            raise ValueError("KL needs two batches with equal lengths, segments and limits")
+        self._check_comparable(other)
         # KL(q || p) = E_q[s_q - s_p] - log Z_q + log Z_p
         log_partition, mean = self._program.expectation(self._scores, other._scores, DIFFERENCE)
         check_possible(log_partition, self.sizes)
         divergence = mean - log_partition + other._log_partition
         return self._with_infinities(divergence, other).to(self.split_scores.dtype)
+
+    def _check_comparable(self, other: Self) -> None:
+        if self.split_scores.shape != other.split_scores.shape or self.sizes != other.sizes:
+            raise ValueError("KL needs two batches with equal lengths, segments and limits")
 
     def _with_infinities(self, divergence: Tensor, other: Self) -> Tensor:
         forbidden = other._scores.isneginf()

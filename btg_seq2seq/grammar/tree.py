@@ -7,6 +7,7 @@ so every segmentation and reordering that a tree can express is expressed by exa
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,16 +46,16 @@ class Tree:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Tree:
         """Build the tree that ``to_json`` wrote."""
-        if "span" in value:
-            start, stop = value["span"]
-            return Leaf(start, stop)
-        if "children" not in value or value.get("orientation") not in ("straight", "inverted"):
-            raise ValueError(
-                f"not a tree: {value!r}; expected {{'span': [start, stop]}} or "
-                "{'orientation': 'straight' or 'inverted', 'children': [left, right]}"
-            )
-        left, right = map(Tree.from_json, value["children"])
-        return Node(left, right, inverted=value["orientation"] == "inverted")
+        match value:
+            case {"span": [int(start), int(stop)]}:
+                return Leaf(start, stop)
+            case {"orientation": "straight" | "inverted" as orientation, "children": [left, right]}:
+                parts = Tree.from_json(left), Tree.from_json(right)
+                return Node(*parts, inverted=orientation == "inverted")
+        raise ValueError(
+            f"not a tree: {value!r}; expected {{'span': [start, stop]}} or "
+            "{'orientation': 'straight' or 'inverted', 'children': [left, right]}"
+        )
 
     @staticmethod
     def parse(text: str) -> Tree:
@@ -88,6 +89,8 @@ class Leaf(Tree):
     stop: int
 
     def __post_init__(self) -> None:
+        for name in ("start", "stop"):  # plain integers, whatever kind was given
+            object.__setattr__(self, name, operator.index(getattr(self, name)))
         if not 0 <= self.start < self.stop:
             raise ValueError(f"a phrase needs 0 <= start < stop, not {self.start}:{self.stop}")
 
@@ -204,7 +207,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [(m[0], m.start()) for m in re.finditer(r"\d+:\d+|[\[\]<>]|\S", text)]
+        self.tokens = [(m[0], m.start()) for m in re.finditer(r"[0-9]+:[0-9]+|[\[\]<>]|\S", text)]
         self.next = 0
 
     def parse(self) -> Tree:

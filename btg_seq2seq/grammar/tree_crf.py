@@ -69,8 +69,8 @@ class TreeCRF(SplitCRF):
     def log_partitions(self) -> Tensor:
         """Log partition for 1, 2, ... leaves, ``[batch, largest number of segments]``.
 
-        Minus infinity where a number is impossible under the sentence's phrase length limit, or
-        above its number of segments.
+        All under the one phrase length limit that the sentence has for its number of segments:
+        minus infinity where a number is impossible under it, or above that number.
         """
         return self._columns.to(self.split_scores.dtype)
 
@@ -132,8 +132,7 @@ class TreeCRF(SplitCRF):
 
     def _roots(self, cells: Tensor) -> Tensor:
         """The cells of whole sentences, ``[batch, leaves, 3]``."""
-        root = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)
-        root = root[:, None, None, None].expand(-1, *cells.shape[1:3], 1)
+        root = self.sizes.root[:, None, None, None].expand(-1, *cells.shape[1:3], 1)
         return cells.gather(3, root)[..., 0]
 
     @cached_property
@@ -150,7 +149,8 @@ class TreeCRF(SplitCRF):
 
         Pairs are the leaf counts of the children in target order, as ``segment_pairs`` lists them;
         the last axes are the parent's orientation and the label of the child in second place.
-        Minus infinity where a rule is impossible for the sentence's number of segments.
+        Minus infinity where a rule is impossible for the sentence's number of segments. Large: 39
+        MB a sentence in float64 for 64 tokens and 8 leaves; ``log_inside`` has the same content.
         """
         cells = self._log_cells
         start, middle, stop = splits(self.sizes.longest).to(cells.device).unbind(-1)
@@ -182,11 +182,21 @@ class TreeCRF(SplitCRF):
         """
         own = torch.nn.functional.one_hot(self.sizes.segments - 1, self.sizes.largest)
         weights = own.double() if count_weights is None else count_weights.double()
+        if weights.shape != own.shape:
+            raise ValueError(
+                f"count_weights must have shape {tuple(own.shape)}, not {tuple(weights.shape)}"
+            )
+        for sentence in (~(weights >= 0) | weights.isinf()).any(1).nonzero().flatten().tolist():
+            raise ValueError(
+                f"sentence {sentence}: count_weights must be finite and not negative, not "
+                f"{weights[sentence].tolist()}"
+            )
         impossible = (self._columns.detach() == -math.inf) & (weights != 0)
         for sentence, column in impossible.nonzero().tolist():
             raise ValueError(
                 f"sentence {sentence}: {column + 1} leaves have weight "
-                f"{weights[sentence, column]}, but no tree has so many"
+                f"{weights[sentence, column]}, but no tree has so many under the phrase length "
+                f"limit {self.limits[sentence]}; log_partitions says which numbers are possible"
             )
         if count_weights is None:
             marginals = self.marginals
@@ -201,6 +211,5 @@ class TreeCRF(SplitCRF):
         result.index_add_(1, span_index(start, middle), used)
         result.index_add_(1, span_index(middle, stop), used)
         result.index_add_(1, span_index(start, stop), used, alpha=-1)
-        root = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)
-        result.scatter_add_(1, root[:, None], weights.sum(1, keepdim=True))
+        result.scatter_add_(1, self.sizes.root[:, None], weights.sum(1, keepdim=True))
         return result.clamp_(min=0.0).to(self.split_scores.dtype)

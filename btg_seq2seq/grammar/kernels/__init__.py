@@ -25,6 +25,7 @@ __all__ = [
     "Program",
     "leaf_program",
     "tree_program",
+    "use_fast",
 ]
 
 

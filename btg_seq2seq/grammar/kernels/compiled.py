@@ -5,22 +5,67 @@ first process ever waits. Kernels release the interpreter's lock and work on a r
 plain threads share a batch out, as many as ``torch.get_num_threads()`` says.
 """
 
+import hashlib
 import logging
+import os
 import threading
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
 from numba import njit
 
 logger = logging.getLogger(__name__)
+
+
+@cache
+def _say_once(message: str) -> None:
+    logger.warning(message)
+
+
 _ready: dict[Any, set[Any]] = defaultdict(set)  # kinds of arguments it is compiled for
 
-# Sums may be reordered, so that they become vector instructions; infinities keep their meaning.
-compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+
+def _forget_stale_kernels() -> None:
+    """Delete compiled kernels if any source that they are made from has changed.
+
+    numba looks only at the file of a kernel itself, not at those of the functions it calls.
+    """
+    folder = Path(__file__).parent
+    sources = [*sorted(folder.glob("*.py")), folder.parent / "packing.py"]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+    cache_folder = folder / "__pycache__"
+    stamp = cache_folder / "kernels.sha256"
+    try:
+        if not stamp.exists() or stamp.read_text() != digest:
+            cache_folder.mkdir(exist_ok=True)
+            for pattern in ("*.nbi", "*.nbc"):
+                for file in cache_folder.glob(pattern):
+                    file.unlink(missing_ok=True)
+            stamp.write_text(digest)
+    except OSError:
+        pass  # installed where nobody may write, so nothing there changes either
+
+
+_forget_stale_kernels()
+
+
+def compile_kernel(function: Any, *fast_math: str) -> Any:
+    """Compile when first called; kept on disk, where there is a place to keep it."""
+    try:
+        return njit(cache=True, nogil=True, fastmath=set(fast_math))(function)
+    except RuntimeError:
+        _say_once("No directory for compiled kernels can be written; set NUMBA_CACHE_DIR to one.")
+        return njit(nogil=True, fastmath=set(fast_math))(function)
+
+
+def compiled(function: Any) -> Any:
+    """Compile a kernel. Sums may be reordered, so that they become vector instructions."""
+    return compile_kernel(function, "reassoc", "contract", "nsz")
 
 
 @cache
@@ -28,9 +73,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="btg-kernel")
 
 
-@cache
-def _say_once(message: str) -> None:
-    logger.warning(message)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of these threads
 
 
 def _kind(argument: Any) -> Any:
@@ -50,8 +94,10 @@ def over_batch(kernel: Any, batch: int, work: int, *arguments: Any) -> None:
         message = "Compiling the grammar's kernels for this machine (once; kept for next time) ..."
         notice = threading.Timer(1.0, _say_once, [message])
         notice.start()
-        kernel(0, 0, *arguments)  # compiles, or loads from the cache
-        notice.cancel()
+        try:
+            kernel(0, 0, *arguments)  # compiles, or loads from the cache
+        finally:
+            notice.cancel()
         _ready[kernel].add(kinds)
     threads = min(torch.get_num_threads(), batch, 1 + batch * work // 200_000)
     if threads == 1:

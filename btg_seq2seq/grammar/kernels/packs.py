@@ -9,10 +9,10 @@ way. numba compiles each kernel once for values alone and once with tangents.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 
-from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.compiled import compile_kernel, compiled
 
 PACK = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), PACK)
@@ -232,12 +232,17 @@ def _float_of(typing_context, bits):
     return types.float64(types.int64), generate
 
 
+def exactly(function):
+    """Compile without reordering sums: the rounding below depends on their order."""
+    return compile_kernel(function, "contract")
+
+
 _LOG2_E = 1.4426950408889634
 _LOG_2_HIGH, _LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@exactly
 def exp(x):
     """``e^x`` for x <= 700, to 2 units in the last place; 0 below -708.
 

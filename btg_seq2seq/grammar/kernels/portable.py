@@ -43,6 +43,7 @@ class Links(NamedTuple):
 
 
 @cache
+@torch.inference_mode(False)
 def _links(length: int, prefixes_only: bool, device: torch.device) -> Links:
     start, middle, stop = splits(length).to(device).unbind(-1)
     chosen = (start == 0).nonzero()[:, 0] if prefixes_only else torch.arange(len(start)).to(device)
@@ -253,8 +254,7 @@ class PortableTreeProgram(Program):
         return log_weights.gather(1, own)[:, 0], means.gather(1, own)[:, 0]
 
     def _root(self, cells: Tensor) -> Tensor:
-        place = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)
-        return cells.gather(-1, place[:, None])[:, 0]
+        return cells.gather(-1, self.sizes.root[:, None])[:, 0]
 
     @torch.no_grad()
     def log_inside(self, scores: Tensor) -> Tensor:
@@ -288,8 +288,7 @@ class PortableLeafProgram(Program):
         # Row 1 is the root, unless the whole tree is a leaf.
         is_leaf = self.sizes.segments == 1
         cells = torch.where(is_leaf[:, None], rows[0], rows[min(1, len(rows) - 1)])
-        place = span_index(torch.zeros_like(self.sizes.lengths), self.sizes.lengths)
-        return cells.gather(-1, place[:, None])[:, 0]
+        return cells.gather(-1, self.sizes.root[:, None])[:, 0]
 
     @torch.no_grad()
     def log_inside(self, scores: Tensor) -> Tensor:
