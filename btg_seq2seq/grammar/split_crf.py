@@ -6,6 +6,7 @@ left to ``kernels``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Self
@@ -18,7 +19,7 @@ from btg_seq2seq.grammar.packing import split_counts
 from btg_seq2seq.grammar.sizes import Sizes, check_possible, largest_scores
 
 
-class SplitCRF:
+class SplitCRF(ABC):
     """A batch of distributions: the log weight of a derivation is the sum of its splits' scores."""
 
     def __init__(
@@ -48,9 +49,9 @@ class SplitCRF:
         columns = self._graph_columns
         return columns if torch.is_grad_enabled() else columns.detach()
 
+    @abstractmethod
     def _own_column(self, columns: Tensor) -> Tensor:
         """The column of each sentence's own number of leaves, ``[batch]``."""
-        raise NotImplementedError
 
     @property
     def _log_partition(self) -> Tensor:

@@ -29,6 +29,13 @@ def fenceposts(sentence, leaf):
 
 
 @compiled
+def node_fenceposts(sentence, leaf_splits, node):
+    """First and last place of a node's start, split and stop in the target."""
+    begin, middle, end = leaf_splits[node]
+    return fenceposts(sentence, begin), fenceposts(sentence, middle), fenceposts(sentence, end)
+
+
+@compiled
 def child_rows(leaf_splits, node):
     """Rows of a node's parts in the table: 0 for a leaf, ``p + 1`` for node p."""
     begin, middle, end = leaf_splits[node]
@@ -71,17 +78,15 @@ def fill_inside(table, spans, weights, sentence, leaf_splits, shift, potentials,
     for node in range(sentence[1] - 2, -1, -1):
         row = (node + 1) * spans
         first, second = child_rows(leaf_splits, node)
-        a_first, a_last = fenceposts(sentence, leaf_splits[node, 0])
-        b_first, b_last = fenceposts(sentence, leaf_splits[node, 1])
-        c_first, c_last = fenceposts(sentence, leaf_splits[node, 2])
-        for c in range(c_first, c_last + 1):
-            for b in range(b_first, min(b_last, c - 1) + 1):
-                a_end = min(a_last + 1, b)
-                if table[0][second * spans + c * (c - 1) // 2 + b] == 0.0 or a_end <= a_first:
+        starts, middles, stops = node_fenceposts(sentence, leaf_splits, node)
+        for c in range(stops[0], stops[1] + 1):
+            for b in range(middles[0], min(middles[1], c - 1) + 1):
+                end = min(starts[1] + 1, b)
+                if table[0][second * spans + c * (c - 1) // 2 + b] == 0.0 or end <= starts[0]:
                     continue
                 right = read_float(table, second * spans + c * (c - 1) // 2 + b)
-                fill_weights(weights, shift, potentials, direction, b, c, a_first, a_end)
-                for a in range(a_first, a_end):
+                fill_weights(weights, shift, potentials, direction, b, c, starts[0], end)
+                for a in range(starts[0], end):
                     # T[a,c] += w T_first[a,b] T_second[b,c]
                     left = read_float(table, first * spans + b * (b - 1) // 2 + a)
                     term = multiply(multiply(left, right), read_float(weights, a))
@@ -107,22 +112,20 @@ def fill_outside(
     for node in range(sentence[1] - 1):
         row = (node + 1) * spans
         first, second = child_rows(leaf_splits, node)
-        a_first, a_last = fenceposts(sentence, leaf_splits[node, 0])
-        b_first, b_last = fenceposts(sentence, leaf_splits[node, 1])
-        c_first, c_last = fenceposts(sentence, leaf_splits[node, 2])
-        for c in range(c_first, c_last + 1):
-            for b in range(b_first, min(b_last, c - 1) + 1):
-                a_end = min(a_last + 1, b)
+        starts, middles, stops = node_fenceposts(sentence, leaf_splits, node)
+        for c in range(stops[0], stops[1] + 1):
+            for b in range(middles[0], min(middles[1], c - 1) + 1):
+                end = min(starts[1] + 1, b)
                 right_place = second * spans + c * (c - 1) // 2 + b
-                if table[0][right_place] == 0.0 or a_end <= a_first:
+                if table[0][right_place] == 0.0 or end <= starts[0]:
                     continue
                 right, right_adjoint = (
                     read_float(table, right_place),
                     read_float(adjoint, right_place),
                 )
-                fill_weights(weights, shift, potentials, direction, b, c, a_first, a_end)
+                fill_weights(weights, shift, potentials, direction, b, c, starts[0], end)
                 split = c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2
-                for a in range(a_first, a_end):
+                for a in range(starts[0], end):
                     parent = read_float(adjoint, row + c * (c - 1) // 2 + a)
                     parent = multiply(parent, read_float(weights, a))
                     left_place = first * spans + b * (b - 1) // 2 + a
@@ -204,14 +207,12 @@ def viterbi(begin, end, sentences, leaf_splits, scores, tables):
         for node in range(sentence[1] - 2, -1, -1):
             table[node + 1] = -np.inf
             first, second = child_rows(leaf_splits[s], node)
-            a_first, a_last = fenceposts(sentence, leaf_splits[s, node, 0])
-            b_first, b_last = fenceposts(sentence, leaf_splits[s, node, 1])
-            c_first, c_last = fenceposts(sentence, leaf_splits[s, node, 2])
-            for c in range(c_first, c_last + 1):
-                for b in range(b_first, min(b_last, c - 1) + 1):
+            starts, middles, stops = node_fenceposts(sentence, leaf_splits[s], node)
+            for c in range(stops[0], stops[1] + 1):
+                for b in range(middles[0], min(middles[1], c - 1) + 1):
                     right = table[second, c * (c - 1) // 2 + b]
                     split = c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2
-                    for a in range(a_first, min(a_last + 1, b)):
+                    for a in range(starts[0], min(starts[1] + 1, b)):
                         value = table[first, b * (b - 1) // 2 + a] + right + scores[s, split + a]
                         place = c * (c - 1) // 2 + a
                         table[node + 1, place] = max(table[node + 1, place], value)

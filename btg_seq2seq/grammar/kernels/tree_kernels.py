@@ -177,26 +177,28 @@ def fill_outside(
                     for right in range(max(1, leaves - j + i), min(leaves - 1, k - j) + 1):
                         left_cell = cell(shape, INVERTED, leaves - right, j, i)
                         right_cell = cell(shape, EITHER, right, k, j)
-                        left, flow = (
-                            read(table, left_cell),
-                            multiply(straight, read(table, right_cell)),
-                        )
-                        increase(adjoint, left_cell, flow)
-                        increase(adjoint, right_cell, multiply(straight, left))
-                        straight_total = add(straight_total, multiply(flow, left))
+                        share = push_down(adjoint, table, left_cell, right_cell, straight)
+                        straight_total = add(straight_total, share)
                         left_cell = cell(shape, EITHER, leaves - right, j, i)
                         right_cell = cell(shape, STRAIGHT, right, k, j)
-                        left, flow = (
-                            read(table, left_cell),
-                            multiply(inverted, read(table, right_cell)),
-                        )
-                        increase(adjoint, left_cell, flow)
-                        increase(adjoint, right_cell, multiply(inverted, left))
-                        inverted_total = add(inverted_total, multiply(flow, left))
+                        share = push_down(adjoint, table, left_cell, right_cell, inverted)
+                        inverted_total = add(inverted_total, share)
                 write(weights, 2 * i, straight_total)
                 write(weights, 2 * i + 1, inverted_total)
             scatter_gradients(weights, pack, sentences, factors, gradients, k, j, width)
             share_adjoint(adjoint, shape, most, k, j)
+
+
+@compiled
+def push_down(adjoint, table, left_cell, right_cell, parent):
+    """Pass a parent's adjoint, times its split's weight, on to its parts.
+
+    Returns this pair of parts' share of the derivative in the split's log weight.
+    """
+    left, flow = read(table, left_cell), multiply(parent, read(table, right_cell))
+    increase(adjoint, left_cell, flow)
+    increase(adjoint, right_cell, multiply(parent, left))
+    return multiply(flow, left)
 
 
 @compiled
