@@ -149,8 +149,8 @@ class TreeCRF(SplitCRF):
 
         Pairs are the leaf counts of the children in target order, as ``segment_pairs`` lists them;
         the last axes are the parent's orientation and the label of the child in second place.
-        Minus infinity where a rule is impossible for the sentence's number of segments. Large: 39
-        MB a sentence in float64 for 64 tokens and 8 leaves; ``log_inside`` has the same content.
+        Minus infinity where a rule is impossible for the sentence's number of segments. Large:
+        four numbers for each pair and split; ``log_inside`` has the same content in less room.
         """
         cells = self._log_cells
         start, middle, stop = splits(self.sizes.longest).to(cells.device).unbind(-1)

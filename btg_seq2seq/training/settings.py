@@ -22,7 +22,7 @@ class ObjectiveSettings:
 
     baseline: Literal["leave-one-out", "self-critical"] = "leave-one-out"
     """What rewards are compared with (paper): the other samples', or, as published, the most
-    probable derivation's. The latter found no trees for one of three seeds of the toy task."""
+    probable derivation's. With the latter, parsers may settle on wrong trees for good."""
 
     samples: int = 4
     """Derivations drawn a sentence; leave-one-out needs two or more."""
