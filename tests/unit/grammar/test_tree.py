@@ -1,6 +1,5 @@
 """Derivation trees: construction, normal form, printing and parsing, JSON, phrases."""
 
-import itertools
 import json
 import re
 from itertools import pairwise, permutations
@@ -206,11 +205,11 @@ def test_phrases_that_do_not_tile(phrases):
         Tree.from_phrases(phrases)
 
 
-@pytest.mark.parametrize(("segments", "count"), enumerate([1, 2, 6, 22, 90, 394], start=1))
+@pytest.mark.parametrize(("segments", "count"), list(enumerate([1, 2, 6, 22, 90, 394], start=1)))
 def test_orders_of_one_word_phrases_are_counted_by_the_large_schroeder_numbers(segments, count):
     """The package's own trees, not the oracle's: a tree for each order that a bracketing has."""
     trees = set()
-    for order in itertools.permutations([(i, i + 1) for i in range(segments)]):
+    for order in permutations([(i, i + 1) for i in range(segments)]):
         try:
             trees.add(Tree.from_phrases(order))
         except ValueError:
