@@ -126,7 +126,9 @@ def parsers_only(model: BTGSeq2Seq, batch: dict[str, Tensor]) -> Callable[[], No
             model.posterior(over_source, source),
             model.leaves(over_target, target).squeeze(-1),
         )
-        segments = draw_segments(most_segments(model, pair), PAPER.segment_rate)
+        segments = draw_segments(
+            most_segments(model, pair), PAPER.segment_rate, torch.rand(len(source))
+        )
         parsers = Parsers.of(model, scored, segments)
         with torch.no_grad():
             best = parsers.posterior.argmax

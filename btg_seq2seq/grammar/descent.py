@@ -1,8 +1,8 @@
 """From tables of inside weights to trees and segmentations: Algorithms 2 and 4.
 
 One step for each node of a tree, top down, for the whole batch at once. A step recomputes the
-weights of the ways to split the cell it stands in and takes the largest; with Gumbel noise added
-to their logarithms, that is a sample. Without noise, over a Viterbi table, it is the argmax.
+weights of the ways to split the cell it stands in and takes one in proportion to its weight; over a
+Viterbi table, the largest. A sample spends one random number a choice, whatever the padding.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ from btg_seq2seq.grammar.sizes import Sizes
 
 
 class Chooser:
-    """Picks one way of several, by log weight: the best, or a sample."""
+    """Picks one way of several, by log weight: the best, or a sample.
 
-    def __init__(self, sample: bool, generator: torch.Generator | None = None) -> None:
-        self.sample, self.generator = sample, generator
+    A sample needs ``uniforms``, ``[batch, choices]`` numbers in [0, 1): one column a choice.
+    """
+
+    def __init__(self, uniforms: Tensor | None = None) -> None:
+        self.columns = None if uniforms is None else iter(uniforms.unbind(1))
 
     def __call__(self, log_weights: Tensor) -> Tensor:
         """Index of the way chosen in each row of ``[batch, ways]``."""
-        if self.sample:
-            noise = torch.empty_like(log_weights).exponential_(generator=self.generator)
-            log_weights = log_weights - noise.log()
-        return log_weights.argmax(1)
+        if self.columns is None:
+            return log_weights.argmax(1)
+        weights = (log_weights.double() - log_weights.amax(1, keepdim=True)).exp()
+        sums = weights.cumsum(1)
+        # The first sum that exceeds the threshold: never that of a way without weight.
+        return (sums > next(self.columns)[:, None] * sums[:, -1:]).double().argmax(1)
 
 
 def descend_tree(log_cells: Tensor, scores: Tensor, sizes: Sizes, choose: Chooser) -> TreeBatch:

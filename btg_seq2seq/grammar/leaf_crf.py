@@ -99,15 +99,22 @@ class LeafCRF(SplitCRF):
             )
         return batch
 
-    def sample(self, generator: torch.Generator | None = None) -> SegmentationBatch:
-        """Draw one segmentation a sentence."""
-        return self._descend(self._log_cells, Chooser(sample=True, generator=generator))
+    def sample(
+        self, generator: torch.Generator | None = None, uniforms: Tensor | None = None
+    ) -> SegmentationBatch:
+        """Draw one segmentation a sentence.
+
+        The random numbers may be given, ``uniforms`` in [0, 1) of shape ``[batch, largest number
+        of segments - 1]``: equal numbers give equal segmentations, whatever else is in the batch.
+        """
+        uniforms = self._uniforms(uniforms, self.trees.leaf_splits.shape[1], generator)
+        return self._descend(self._log_cells, Chooser(uniforms))
 
     @cached_property
     def argmax(self) -> SegmentationBatch:
         """The most probable segmentation of each sentence."""
         cells = self._program.log_viterbi(self._scores.detach())
-        return self._descend(cells, Chooser(sample=False))
+        return self._descend(cells, Chooser())
 
     def _descend(self, cells: Tensor, choose: Chooser) -> SegmentationBatch:
         # Row 1 is the root, unless the whole tree is a leaf.

@@ -76,6 +76,20 @@ class SplitCRF(ABC):
             (gradient,) = torch.autograd.grad(weigh(columns).sum(), scores)
         return gradient.view_as(self.split_scores)
 
+    def _uniforms(
+        self, given: Tensor | None, choices: int, generator: torch.Generator | None
+    ) -> Tensor:
+        """Random numbers for a sample, ``[batch, choices]``: the given ones, or new ones."""
+        shape, device = (len(self.sizes.lengths), choices), self.split_scores.device
+        if given is None:
+            return torch.rand(shape, generator=generator, dtype=torch.float64, device=device)
+        if given.shape[0] != shape[0] or given.shape[1] < choices:
+            raise ValueError(
+                f"uniforms of shape {tuple(given.shape)}, but {choices} choices are made for each "
+                f"of {shape[0]} sentences"
+            )
+        return given
+
     def expectation(self, values: Tensor) -> Tensor:
         """Expected sum of ``values`` (shaped like the scores) over a derivation: ``[batch]``."""
         if values.shape != self.split_scores.shape:

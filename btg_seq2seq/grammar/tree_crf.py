@@ -101,15 +101,22 @@ class TreeCRF(SplitCRF):
             )
         return batch
 
-    def sample(self, generator: torch.Generator | None = None) -> TreeBatch:
-        """Draw one tree a sentence."""
-        return self._descend(self._log_cells, Chooser(sample=True, generator=generator))
+    def sample(
+        self, generator: torch.Generator | None = None, uniforms: Tensor | None = None
+    ) -> TreeBatch:
+        """Draw one tree a sentence.
+
+        The random numbers may be given, ``uniforms`` in [0, 1) of shape ``[batch, 2 * (largest
+        number of segments - 1)]``: equal numbers give equal trees, whatever else is in the batch.
+        """
+        uniforms = self._uniforms(uniforms, 2 * (self.sizes.largest - 1), generator)
+        return self._descend(self._log_cells, Chooser(uniforms))
 
     @cached_property
     def argmax(self) -> TreeBatch:
         """The most probable tree of each sentence."""
         cells = self._program.log_viterbi(self._scores.detach())
-        return self._descend(cells, Chooser(sample=False))
+        return self._descend(cells, Chooser())
 
     def _descend(self, cells: Tensor, choose: Chooser) -> TreeBatch:
         check_possible(self._own_column(self._roots(cells)[..., EITHER]), self.sizes)

@@ -169,6 +169,21 @@ class Backbone(nn.Module):
         known = torch.cat([log_probs(*piece) for piece in pieces])  # [tokens]
         return known.new_zeros(labels.shape).masked_scatter(chosen, known)
 
+    def prefix_log_probs(self, hidden: Tensor, labels: Tensor, end: int) -> Tensor:
+        """Log probability of each prefix of ``labels`` and then ``end``: ``[rows, width]``.
+
+        ``hidden`` is ``[rows, width + 1, hidden]``, the states that predict each label and what
+        follows the last one; ``labels`` are ``[rows, width]``.
+        """
+        rows = max(1, KEPT_LOGITS // (self.vocabulary_size * hidden.shape[1]))
+        prefixes = []
+        for states, own in zip(torch.split(hidden, rows), torch.split(labels, rows), strict=True):
+            logits = self.logits(states)
+            log_probs = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
+            sums = log_probs[:, :-1].gather(2, own[..., None])[..., 0].cumsum(1)
+            prefixes.append(sums + log_probs[:, 1:, end])
+        return torch.cat(prefixes)
+
     def _log_probs(self, states: Tensor, targets: Tensor) -> Tensor:
         logits = self.logits(states)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -65,3 +65,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         self.suffix = ending if suffix is None else suffix
         self.reverse_prefix = self.prefix if reverse_prefix is None else reverse_prefix
         self.reverse_suffix = self.suffix if reverse_suffix is None else reverse_suffix
+
+
+# So that transformers knows what kind of model a directory holds.
+AutoConfig.register(BTGSeq2SeqConfig.model_type, BTGSeq2SeqConfig)

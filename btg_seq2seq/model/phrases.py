@@ -32,6 +32,9 @@ class PhrasePairs:
         """Target phrases from source phrases."""
         return cls(segmentations.fenceposts, trees.phrases, trees.segments)
 
+    def __getitem__(self, rows: Tensor) -> PhrasePairs:
+        return PhrasePairs(self.fenceposts[rows], self.others[rows], self.segments[rows])
+
     def reverse(self) -> PhrasePairs:
         """Source phrases from target phrases: the same pairs, seen from the other side."""
         starts, stops = self.others.unbind(-1)  # [batch, phrases]

@@ -85,14 +85,20 @@ class BTGSeq2SeqOutput(ModelOutput):
 class Objective(Protocol):
     """Makes a loss of a batch."""
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether whole sentences are all that is learned now: no parser need run."""
+
     def __call__(
         self,
         model: BTGSeq2Seq,
         reading: Reading,
+        index: Tensor | None = None,
         trees: Sequence[Tree | str] | None = None,
         segmentations: Sequence[Segmentation] | None = None,
+        num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
-        """The loss of the batch; gold derivations may be given."""
+        """The loss of the batch; the arguments are those of ``BTGSeq2Seq.forward``."""
 
 
 class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
@@ -143,24 +149,39 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         index: Tensor | None = None,
         trees: Sequence[Tree | str] | None = None,
         segmentations: Sequence[Segmentation] | None = None,
+        flat_only: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
         """The training loss of a batch, as the model's objective defines it.
 
         Args:
             input_ids, attention_mask: ``[batch, source]``, as the tokenizer makes them.
             labels: ``[batch, target]``, ending in the end token; -100 in the padding.
-            index: ``[batch]``, where the sentences stand in their files; not used here.
+            index: ``[batch]``, where the sentences stand in their files: what is drawn for a
+                sentence depends on it, and not on the rest of the batch.
             trees: gold trees, printed or not, one a sentence.
-            segmentations: gold target phrases, one for each leaf of a tree.
+            segmentations: gold target phrases, one for each leaf of a tree; where they are given,
+                they and the trees are learned from, and none are looked for.
+            flat_only: ``[batch]``, which sentences are learned whole, without trees.
+            num_items_in_batch: target tokens that the loss is divided by, where this is a part of
+                a larger batch; else those of this one.
         """
         if self.objective is None:
             raise ValueError(
                 "the model has no objective; import btg_seq2seq.training, or set model.objective"
             )
-        reading = self.read(input_ids, attention_mask, labels)
-        return self.objective(self, reading, trees=trees, segmentations=segmentations)
+        if self.objective.is_flat:
+            flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
+        reading = self.read(input_ids, attention_mask, labels, flat_only)
+        return self.objective(self, reading, index, trees, segmentations, num_items_in_batch)
 
-    def read(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Reading:
+    def read(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        labels: Tensor,
+        flat_only: Tensor | None = None,
+    ) -> Reading:
         """Run the flat pass over a batch, and the reversed pass over what the grammar can hold."""
         backbone, config = self.backbone, self.config
         source = self._side(input_ids, attention_mask, config.prefix, config.suffix)
@@ -169,7 +190,10 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         decoded = backbone.decode_labels(labels, states, attention_mask)
         flat = backbone.token_log_probs(decoded, labels).sum(1)
         longest = torch.maximum(source.lengths, target.lengths)
-        rows = (longest <= config.max_grammar_length).nonzero()[:, 0]
+        grammatical = longest <= config.max_grammar_length
+        if flat_only is not None:
+            grammatical = grammatical & ~flat_only
+        rows = grammatical.nonzero()[:, 0]
         pair = None
         if len(rows):
             states = states[rows, len(config.prefix) :]
@@ -248,22 +272,12 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         self, pair: Pair, pairs: PhrasePairs, read: Side, written: Side, reverse: bool
     ) -> Tensor:
         """The same with a row for each phrase, for models that number their positions."""
-        backbone, config = self.backbone, self.config
+        backbone = self.backbone
         batch, phrases = pairs.others.shape[:2]
         is_phrase = torch.arange(phrases, device=read.tokens.device) < pairs.segments[:, None]
         sentence = is_phrase.nonzero()[:, 0]  # [rows]
         starts, stops = pairs.others[is_phrase].unbind(-1)
-        alone = reverse or config.phrase_encoding == "alone"
-        if alone:
-            part = Side(_slices(read.tokens[sentence], starts, stops), stops - starts)
-            frame = (config.prefix, config.suffix)
-            if reverse:
-                frame = (config.reverse_prefix, config.reverse_suffix)
-            states = backbone.encode(*self._framed(part, *frame))[:, len(frame[0]) :]
-        else:
-            states = _slices(pair.states[sentence], starts, stops)
-        states = states[:, : int((stops - starts).max())]
-        mask = torch.arange(states.shape[1], device=states.device) < (stops - starts)[:, None]
+        states, mask = self.phrase_states(pair, sentence, starts, stops, reverse=reverse)
         begins, ends = pairs.fenceposts[:, :-1][is_phrase], pairs.fenceposts[:, 1:][is_phrase]
         own = _slices(written.tokens[sentence], begins, ends)  # [rows, longest phrase]
         place, length = torch.arange(own.shape[1] + 1, device=own.device), (ends - begins)[:, None]
@@ -274,6 +288,38 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         decoded = backbone.decode_labels(labels, states, mask, prompt)
         log_probs = backbone.token_log_probs(decoded, labels).sum(1)
         return log_probs.new_zeros(batch, phrases).masked_scatter(is_phrase, log_probs)
+
+    def phrase_states(
+        self, pair: Pair, sentence: Tensor, start: Tensor, stop: Tensor, *, reverse: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Encoder states of phrases, ``[phrases, longest, hidden]``, and which are real.
+
+        A phrase is ``[start, stop)`` of a ``sentence`` of ``pair``, of its target if ``reverse``.
+        """
+        config, read = self.config, pair.target if reverse else pair.source
+        lengths = stop - start
+        if reverse or config.phrase_encoding == "alone":
+            part = Side(_slices(read.tokens[sentence], start, stop), lengths)
+            prefix, suffix = config.prefix, config.suffix
+            if reverse:
+                prefix, suffix = config.reverse_prefix, config.reverse_suffix
+            if self.backbone.family.relative_positions:
+                prefix, suffix = [], []  # as where many phrases share a row
+            states = self.backbone.encode(*self._framed(part, prefix, suffix))[:, len(prefix) :]
+        else:
+            states = _slices(pair.states[sentence], start, stop)
+        states = states[:, : int(lengths.max())]
+        return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+
+    def prefix_log_probs(self, tokens: Tensor, states: Tensor, mask: Tensor) -> Tensor:
+        """Log-probability of each prefix of ``tokens`` as a phrase's translation.
+
+        ``[rows, width]``: the first token and then the end of the phrase, the first two, and so on.
+        """
+        backbone = self.backbone
+        labels = torch.cat([tokens, tokens[:, :1]], 1)  # the last only makes room for an end
+        decoded = backbone.decode_labels(labels, states, mask, backbone.phrase_prompt())
+        return backbone.prefix_log_probs(decoded, tokens, backbone.segment_end)
 
 
 def _slices(rows: Tensor, starts: Tensor, stops: Tensor) -> Tensor:

@@ -17,8 +17,10 @@ from btg_seq2seq.grammar import (
     TreeCRF,
     truncated_geometric,
 )
+from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.training.noise import Noise
 
 
 def most_segments(model: BTGSeq2Seq, pair: Pair) -> Tensor:
@@ -27,10 +29,13 @@ def most_segments(model: BTGSeq2Seq, pair: Pair) -> Tensor:
     return shorter.clamp(max=model.config.max_segments)
 
 
-def draw_segments(maximum: Tensor, rate: float) -> Tensor:
-    """A number of phrases n > 1 for each sentence, by itself; 1 where no other is possible."""
+def draw_segments(maximum: Tensor, rate: float, uniforms: Tensor) -> Tensor:
+    """A number of phrases n > 1 for each sentence, by itself; 1 where no other is possible.
+
+    ``uniforms`` are random numbers in [0, 1), ``[batch]``.
+    """
     log_probs = truncated_geometric(rate, maximum.clamp(min=2), at_least=2)
-    counts = torch.multinomial(log_probs.exp(), 1)[:, 0] + 1
+    counts = Chooser(uniforms[:, None])(log_probs) + 1
     return torch.where(maximum > 1, counts, 1)
 
 
@@ -42,6 +47,12 @@ class Parsers:
     posterior: TreeCRF
     pair: Pair
     limit: int | None
+
+    @classmethod
+    def uniform(cls, model: BTGSeq2Seq, pair: Pair, segments: Tensor) -> Parsers:
+        """Parsers to which every derivation is as good as any other."""
+        zeros = map(torch.zeros_like, (pair.prior_scores, pair.posterior_scores, pair.leaf_scores))
+        return cls.of(model, Pair(pair.source, pair.target, pair.states, *zeros), segments)
 
     @classmethod
     def of(cls, model: BTGSeq2Seq, pair: Pair, segments: Tensor) -> Parsers:
@@ -68,11 +79,13 @@ class Derivation:
     log_prob: Tensor  # [batch]: log p(leaves | x, tree)
 
     @classmethod
-    def sample(cls, model: BTGSeq2Seq, parsers: Parsers) -> Derivation:
+    def sample(cls, model: BTGSeq2Seq, parsers: Parsers, noise: Noise, draw: int) -> Derivation:
         """Draw a tree and a segmentation from the posterior."""
-        trees = parsers.posterior.sample()
+        choices = 2 * (model.config.max_segments - 1)
+        trees = parsers.posterior.sample(uniforms=noise.uniforms(2 * draw, choices))
         leaves = parsers.leaves(trees)
-        return cls._scored(model, parsers.pair, trees, leaves, leaves.sample())
+        segmentations = leaves.sample(uniforms=noise.uniforms(2 * draw + 1, choices))
+        return cls._scored(model, parsers.pair, trees, leaves, segmentations)
 
     @classmethod
     @torch.no_grad()

@@ -13,48 +13,69 @@ import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar import Segmentation, Tree
+from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, BTGSeq2SeqOutput, Pair, Reading
 from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments, most_segments
+from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.robust import robust_terms
-from btg_seq2seq.training.settings import ObjectiveSettings
+from btg_seq2seq.training.settings import ObjectiveSettings, Step
 
-Terms = dict[str, Tensor]  # each [batch]; those in ``losses`` add up to the loss of n > 1
+Terms = dict[str, Tensor]  # each [batch]; ``loss`` is that of n > 1
 
 
 class BTGObjective:
-    """The loss of ``BTGSeq2Seq``, divided by the number of target tokens."""
+    """The loss of ``BTGSeq2Seq``, divided by the number of target tokens.
 
-    def __init__(self, settings: ObjectiveSettings | None = None) -> None:
+    ``step`` is for the trainer to set: schedules and random numbers depend on it.
+    """
+
+    def __init__(self, settings: ObjectiveSettings | None = None, seed: int = 0) -> None:
         self.settings = settings or ObjectiveSettings()
+        self.seed, self.step = seed, 0
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether whole sentences have all the weight at this step."""
+        return Step.at(self.settings, self.step).flat_weight == 1
 
     def __call__(
         self,
         model: BTGSeq2Seq,
         reading: Reading,
+        index: Tensor | None = None,
         trees: Sequence[Tree | str] | None = None,
         segmentations: Sequence[Segmentation] | None = None,
+        num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
         """The loss of a batch and the means of its terms."""
-        settings = self.settings
         tokens = reading.target_tokens.sum()
         flat = -reading.flat_log_prob
         weight = torch.ones_like(flat)  # a sentence without trees trains flat, with all its weight
         terms: Terms = {}
         loss = flat.new_zeros(())
-        if reading.pair is not None and settings.flat_weight < 1:
+        step = Step.at(self.settings, self.step)
+        if reading.pair is not None and not self.is_flat:
             pair, rows = reading.pair, reading.rows
-            if settings.estimator == "gold":
+            if self.settings.estimator == "gold" or segmentations is not None:
                 gold = _gold(trees, segmentations, rows.tolist())
                 terms = gold_terms(model, pair, *gold)
             else:
-                terms = ESTIMATORS[settings.estimator](model, pair, settings)
+                noise = self._noise(index, len(flat), flat.device)[rows]
+                name = "uniform" if step.is_uniform else self.settings.estimator
+                terms = ESTIMATORS[name](model, pair, step, noise)
             cut = (terms.pop("segments") > 1).to(flat.dtype)
-            weight[rows] = 1 - (1 - settings.flat_weight) * cut
+            weight[rows] = 1 - (1 - step.flat_weight) * cut
             loss = ((1 - weight[rows]) * terms["loss"]).sum()
-        loss = (loss + (weight * flat).sum()) / tokens
+        loss = loss + (weight * flat).sum()
+        loss = loss / (tokens if num_items_in_batch is None else num_items_in_batch)
         means = {name: term.detach().mean() for name, term in terms.items()}
         means |= {"flat": flat.detach().sum() / tokens}
         return BTGSeq2SeqOutput(loss=loss, terms=means)
+
+    def _noise(self, index: Tensor | None, batch: int, device: torch.device) -> Noise:
+        if index is None:
+            return Noise.fresh(batch, device)
+        return Noise.of(index, self.seed, self.step)
 
 
 def _gold(
@@ -73,15 +94,35 @@ def _gold(
     return parsed, [segmentations[row] for row in rows]
 
 
-def paper_terms(model: BTGSeq2Seq, pair: Pair, settings: ObjectiveSettings) -> Terms:
+def uniform_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Terms:
+    """Learn phrases from derivations drawn uniformly; the parsers learn nothing."""
+    segments = draw_segments(
+        most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
+    )
+    parsers = Parsers.uniform(model, pair, segments)
+    drawn = Derivation.sample(model, parsers, noise, 1)
+    loss = -drawn.log_prob
+    terms = {"phrases": loss, "segments": segments}
+    if step.settings.estimator == "robust":
+        pairs = PhrasePairs.forward(drawn.trees, drawn.segmentations).reverse()
+        terms["reverse"] = -model.phrase_log_probs(pair, pairs, reverse=True).sum(1)
+        loss = loss + step.reverse_weight * terms["reverse"]
+    return {"loss": loss, **terms}
+
+
+def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Terms:
     """The paper's lower bound: score-function gradients, exact KL and leaf entropy.
 
     The reward of a derivation is ``log p(leaves | x, tree)``; for the tree's gradient the entropy
     of its leaves is added. Rewards are compared with a baseline, which leaves them unbiased.
     """
-    segments = draw_segments(most_segments(model, pair), settings.segment_rate)
+    settings = step.settings
+    segments = draw_segments(
+        most_segments(model, pair), settings.segment_rate, noise.uniforms(0, 1)[:, 0]
+    )
     parsers = Parsers.of(model, pair, segments)
-    samples = [Derivation.sample(model, parsers) for _ in range(settings.samples)]
+    draws = range(1, settings.samples + 1)
+    samples = [Derivation.sample(model, parsers, noise, draw) for draw in draws]
     entropies = [sample.leaves.entropy for sample in samples]
     leaf_rewards = torch.stack([sample.log_prob for sample in samples]).detach()
     tree_rewards = leaf_rewards + torch.stack(entropies).detach()
@@ -93,17 +134,17 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, settings: ObjectiveSettings) -> T
         leaf_baseline, tree_baseline = map(_mean_of_others, (leaf_rewards, tree_rewards))
     phrases, surrogate, entropy = (torch.zeros_like(leaf_rewards[0]) for _ in range(3))
     for index, sample in enumerate(samples):
-        tree_gain = settings.reward_scale * (tree_rewards - tree_baseline)[index]
-        leaf_gain = settings.reward_scale * (leaf_rewards - leaf_baseline)[index]
+        tree_gain = step.reward_scale * (tree_rewards - tree_baseline)[index]
+        leaf_gain = step.reward_scale * (leaf_rewards - leaf_baseline)[index]
         phrases = phrases + sample.log_prob / len(samples)
         entropy = entropy + entropies[index] / len(samples)
         score = tree_gain * parsers.posterior.log_prob(sample.trees)
         score = score + leaf_gain * sample.leaves.log_prob(sample.segmentations)
         surrogate = surrogate + score / len(samples)
     divergence = parsers.posterior.kl(parsers.prior)
-    loss = settings.kl_weight * divergence - phrases - surrogate
+    loss = step.kl_weight * divergence - phrases - surrogate
     return {
-        "loss": loss - settings.entropy_weight * entropy,
+        "loss": loss - step.entropy_weight * entropy,
         "phrases": -phrases,
         "divergence": divergence,
         "leaf_entropy": entropy,
@@ -131,6 +172,12 @@ def gold_terms(
     prior = -parsers.prior.log_prob(gold.trees)
     posterior = -parsers.posterior.log_prob(gold.trees)
     leaves = -gold.leaves.log_prob(gold.segmentations)
+    # Phrases may be longer than the parsers allow: such a sentence is learned whole.
+    possible = (prior + leaves).isfinite()
+    prior, posterior, leaves = (
+        torch.where(possible, term, 0.0) for term in (prior, posterior, leaves)
+    )
+    segments = torch.where(possible, segments, 1)
     return {
         "loss": prior + posterior + leaves - gold.log_prob,
         "phrases": -gold.log_prob,
@@ -141,5 +188,9 @@ def gold_terms(
     }
 
 
-Estimator = Callable[[BTGSeq2Seq, Pair, ObjectiveSettings], Terms]
-ESTIMATORS: dict[str, Estimator] = {"paper": paper_terms, "robust": robust_terms}
+Estimator = Callable[[BTGSeq2Seq, Pair, Step, Noise], Terms]
+ESTIMATORS: dict[str, Estimator] = {
+    "paper": paper_terms,
+    "robust": robust_terms,
+    "uniform": uniform_terms,
+}

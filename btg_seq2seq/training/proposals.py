@@ -16,16 +16,16 @@ _SHARES = (0.4, 0.2, 0.1)
 _FLOOR = 1e-4
 
 
-def moved_trees(crf: TreeCRF) -> TreeCRF:
-    """A proposal near a tree CRF; without gradients."""
+def moved_trees(crf: TreeCRF, limit: int | None = None) -> TreeCRF:
+    """A proposal near a tree CRF with this phrase length limit; without gradients."""
     scores = _spread(crf.marginals).add(_FLOOR).log()
-    return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, int(crf.limits.max()))
+    return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, limit)
 
 
-def moved_leaves(crf: LeafCRF) -> LeafCRF:
+def moved_leaves(crf: LeafCRF, limit: int | None = None) -> LeafCRF:
     """A proposal near a leaf CRF, along the same trees; without gradients."""
     scores = _spread(crf.marginals[..., None]).add(_FLOOR).log()[..., 0]
-    return LeafCRF(scores, crf.sizes.lengths, crf.trees, int(crf.limits.max()))
+    return LeafCRF(scores, crf.sizes.lengths, crf.trees, limit)
 
 
 def _spread(marginals: Tensor) -> Tensor:

@@ -1,10 +1,10 @@
-"""The robust estimator: importance-weighted derivations that must explain both sides.
+"""The robust estimator: importance-weighted trees that must explain both sides.
 
-Ours, in place of the paper's score-function gradients. Several derivations are drawn for each
-sentence, half of them from the posterior and half with boundaries moved. A derivation is scored by
-the prior, by the target phrases given the source phrases and, because a source token in the wrong
-phrase would otherwise cost nothing, by the source phrases given the target phrases. Self-normalised
-weights turn the scores into a better posterior, to which prior, posterior and seq2seq are fitted.
+Ours, in place of the paper's score-function gradients. Several trees are drawn for each sentence,
+half of them from the posterior and half with boundaries moved. A tree is scored by the prior, by
+the target summed over its segmentations and, because a source token in the wrong phrase would
+otherwise cost nothing, by the source phrases given the target phrases. Self-normalised weights turn
+the scores into a better posterior, to which prior, posterior and seq2seq are fitted.
 """
 
 from __future__ import annotations
@@ -14,54 +14,120 @@ import math
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar import SegmentationBatch, TreeBatch
+from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, splits
+from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
+from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees
-from btg_seq2seq.training.settings import ObjectiveSettings
+from btg_seq2seq.training.segmentations import SegmentationSum
+from btg_seq2seq.training.settings import Step
 
 
-def robust_terms(model: BTGSeq2Seq, pair: Pair, settings: ObjectiveSettings) -> dict[str, Tensor]:
-    """Losses ``[batch]`` from importance-weighted derivations, and what to log."""
-    batch, samples = len(pair.states), settings.samples
-    segments = draw_segments(most_segments(model, pair), settings.segment_rate)
+def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dict[str, Tensor]:
+    """Losses ``[batch]`` from importance-weighted trees, and what to log."""
+    batch, samples = len(pair.states), step.settings.samples
+    segments = draw_segments(
+        most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
+    )
     # Every sentence `samples` times in a row; even draws from the posterior, odd ones moved.
     several = pair.repeat(samples)
     parsers = Parsers.of(model, several, segments.repeat_interleave(samples))
     with torch.no_grad():
-        nearby = moved_trees(parsers.posterior)
-        is_moved = (torch.arange(batch * samples, device=pair.states.device) % 2).bool()
-        trees = _merge_trees(is_moved, nearby.sample(), parsers.posterior.sample())
-        leaves = parsers.leaves(trees)
-        nearby_leaves = moved_leaves(leaves)
-        targets = _merge_targets(is_moved, nearby_leaves.sample(), leaves.sample())
-        own = parsers.posterior.log_prob(trees) + leaves.log_prob(targets)
-        moved = nearby.log_prob(trees) + nearby_leaves.log_prob(targets)
-        proposal = torch.logaddexp(own, moved) - math.log(2)
+        numbers = noise.repeat(samples)
+        trees, proposal = _draw_trees(parsers, samples, numbers)
+        targets, log_sum = _draw_targets(model, pair, parsers, trees, step, numbers)
         pairs = PhrasePairs.forward(trees, targets)
-        forward = model.phrase_log_probs(several, pairs).sum(1)
         backward = model.phrase_log_probs(several, pairs.reverse(), reverse=True).sum(1)
-        score = parsers.prior.log_prob(trees) + forward + settings.reverse_weight * backward
+        score = parsers.prior.log_prob(trees) + log_sum + step.reverse_weight * backward
         weights = (score - proposal).view(batch, samples).softmax(1)  # [batch, samples]
-        chosen = torch.multinomial(weights, 1)[:, 0]
+        chosen = Chooser(noise.uniforms(3, 1))(weights.log())
         chosen = chosen + torch.arange(batch, device=chosen.device) * samples
     # The parsers learn from every draw, the seq2seq model from one, drawn by weight.
-    fit = parsers.prior.log_prob(trees) + parsers.posterior.log_prob(trees)
+    log_posterior = parsers.posterior.log_prob(trees)
+    fit = parsers.prior.log_prob(trees) + log_posterior
     fit = fit + parsers.leaves(trees).log_prob(targets)
     parsing = -(weights * fit.view(batch, samples)).sum(1)
-    picked = PhrasePairs(pairs.fenceposts[chosen], pairs.others[chosen], pairs.segments[chosen])
+    picked = pairs[chosen]
     phrases = -model.phrase_log_probs(pair, picked).sum(1)
     reverse = -model.phrase_log_probs(pair, picked.reverse(), reverse=True).sum(1)
     return {
-        "loss": phrases + settings.reverse_weight * reverse + parsing,
+        "loss": phrases + step.reverse_weight * reverse + parsing,
         "phrases": phrases,
         "reverse": reverse,
         "parsing": parsing,
+        "log_posterior": log_posterior.detach()[chosen],
         "effective_samples": 1 / weights.square().sum(1),
         "tree_entropy": parsers.posterior.entropy.detach().view(batch, samples)[:, 0],
         "segments": segments,
     }
+
+
+def _draw_trees(parsers: Parsers, samples: int, noise: Noise) -> tuple[TreeBatch, Tensor]:
+    """A tree a row, by turns from the posterior and moved, and its density under the mixture."""
+    nearby = moved_trees(parsers.posterior, parsers.limit)
+    is_moved = (torch.arange(len(parsers.pair.states), device=noise.keys.device) % 2).bool()
+    uniforms = noise.uniforms(1, 2 * parsers.posterior.sizes.largest)
+    trees = _merge_trees(
+        is_moved, nearby.sample(uniforms=uniforms), parsers.posterior.sample(uniforms=uniforms)
+    )
+    return trees, _mixture(parsers.posterior.log_prob(trees), nearby.log_prob(trees))
+
+
+def _draw_targets(
+    model: BTGSeq2Seq, pair: Pair, parsers: Parsers, trees: TreeBatch, step: Step, noise: Noise
+) -> tuple[SegmentationBatch, Tensor]:
+    """A target segmentation for each tree, and ``log sum over segmentations p(y | x, tree)``.
+
+    For long targets the sum is estimated by the one segmentation that is drawn.
+    """
+    leaves = parsers.leaves(trees)
+    nearby = moved_leaves(leaves, parsers.limit)
+    batch, count = len(pair.states), len(trees) // len(pair.states)
+    choices = parsers.posterior.sizes.largest
+    uniforms = noise.uniforms(2, choices)
+    # By turns like the trees, but in another rhythm: all four combinations occur.
+    is_moved = (torch.arange(len(trees), device=uniforms.device) // 2 % 2).bool()
+    own, moved = leaves.sample(uniforms=uniforms), nearby.sample(uniforms=uniforms)
+    fenceposts = torch.where(is_moved[:, None], moved.fenceposts, own.fenceposts)
+    drawn = SegmentationBatch(fenceposts, trees.segments)
+    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn))
+
+    is_summed = parsers.pair.target.lengths <= step.settings.summed_length
+    rows, others = is_summed.nonzero()[:, 0], (~is_summed).nonzero()[:, 0]
+    if len(others):
+        pairs = PhrasePairs.forward(trees, drawn)[others]
+        log_sum[others] += model.phrase_log_probs(parsers.pair[others], pairs).sum(1)
+    if len(rows):
+        likely = torch.maximum(_boundary_probabilities(leaves), _boundary_probabilities(nearby))
+        likely = likely.scatter(1, fenceposts, 1.0)  # so that every tree has a segmentation
+        boundaries = likely.view(batch, count, -1).amax(1) >= step.settings.boundary_threshold
+        total = SegmentationSum.of(
+            model,
+            pair,
+            rows // count,
+            trees.phrases[rows],
+            trees.segments[rows],
+            leaves.limits[rows],
+            boundaries,
+        )
+        log_sum[rows] = total.log_sum
+        fenceposts[rows] = total.sample(noise.uniforms(4, choices)[rows]).fenceposts
+    return drawn, log_sum
+
+
+def _boundary_probabilities(leaves: LeafCRF) -> Tensor:
+    """Probability that phrases meet at each fencepost of the target, ``[rows, target + 1]``."""
+    longest = leaves.sizes.longest
+    middles = splits(longest)[:, 1].to(leaves.marginals.device).expand_as(leaves.marginals)
+    return leaves.marginals.new_zeros(len(leaves.trees), longest + 1).scatter_add(
+        1, middles, leaves.marginals
+    )
+
+
+def _mixture(first: Tensor, second: Tensor) -> Tensor:
+    return torch.logaddexp(first, second) - math.log(2)
 
 
 def _merge_trees(condition: Tensor, yes: TreeBatch, no: TreeBatch) -> TreeBatch:
@@ -73,10 +139,3 @@ def _merge_trees(condition: Tensor, yes: TreeBatch, no: TreeBatch) -> TreeBatch:
         no.segments,
         no.lengths,
     )
-
-
-def _merge_targets(
-    condition: Tensor, yes: SegmentationBatch, no: SegmentationBatch
-) -> SegmentationBatch:
-    fenceposts = torch.where(condition[:, None], yes.fenceposts, no.fenceposts)
-    return SegmentationBatch(fenceposts, no.segments)

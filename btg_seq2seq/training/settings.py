@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Literal
+
+Schedule = float | dict[int, float]
+"""A number, or numbers by step with straight lines between them: ``{0: 1.0, 500: 0.5}``."""
+
+
+def scheduled(schedule: Schedule, step: int) -> float:
+    """The value of a schedule at a step; before its first and behind its last, that one's."""
+    if not isinstance(schedule, dict):
+        return schedule
+    points = sorted(schedule.items())
+    for (start, first), (stop, last) in pairwise(points):
+        if start <= step < stop:
+            return first + (last - first) * (step - start) / (stop - start)
+    return points[0][1] if step < points[0][0] else points[-1][1]
 
 
 @dataclass
@@ -14,7 +29,7 @@ class ObjectiveSettings:
     """``robust``: importance-weighted derivations that must explain both sides; ``paper``:
     score-function gradients; ``gold``: given derivations."""
 
-    flat_weight: float = 0.5
+    flat_weight: Schedule = 0.5
     """Weight of whole sentences, n = 1; cuts into phrases, n > 1, have the rest."""
 
     segment_rate: float = 0.5
@@ -27,22 +42,71 @@ class ObjectiveSettings:
     samples: int = 4
     """Derivations drawn a sentence; leave-one-out needs two or more."""
 
-    reward_scale: float = 1.0
+    reward_scale: Schedule = 1.0
     """Factor on the rewards' part of the gradient; rewards are never clipped."""
 
-    kl_weight: float = 1.0
+    kl_weight: Schedule = 1.0
     """Weight of the divergence between posterior and prior trees."""
 
-    entropy_weight: float = 1.0
+    entropy_weight: Schedule = 1.0
     """Weight of the entropy of target segmentations."""
 
-    reverse_weight: float = 1.0
+    reverse_weight: Schedule = 1.0
     """Weight of the source phrases' likelihood given the target phrases (robust)."""
 
+    summed_length: int = 32
+    """Up to so many target tokens, trees are scored by the sum over their target segmentations
+    (robust); the sum of a longer sentence is estimated from one segmentation, which is cheaper."""
+
+    boundary_threshold: float = 0.01
+    """Target phrases meet only where their probability to do so is at least this much, by the
+    leaf parser and with its boundaries moved (robust); 0 to sum over all segmentations."""
+
+    uniform_steps: int = 0
+    """For so many steps at first, phrases are learned from derivations drawn uniformly, and the
+    parsers wait: what they would learn from phrases that mean nothing yet is hard to unlearn."""
+
+    flat_steps: int = 0
+    """For so many steps before that, only whole sentences are learned: a plain seq2seq model."""
+
     def __post_init__(self) -> None:
-        if not 0 <= self.flat_weight <= 1:
-            raise ValueError(f"flat_weight must lie between 0 and 1, not {self.flat_weight}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, dict) and not value:
+                raise ValueError(f"{field.name}: a schedule needs at least one step")
+        weights = self.flat_weight
+        for weight in weights.values() if isinstance(weights, dict) else [weights]:
+            if not 0 <= weight <= 1:
+                raise ValueError(f"flat_weight must lie between 0 and 1, not {weight}")
         if not 0 < self.segment_rate < 1:
             raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
         if self.samples < 1 or (self.baseline == "leave-one-out" and self.samples < 2):
             raise ValueError(f"samples must be 1 or more, 2 for leave-one-out, not {self.samples}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Settings at one step of training, schedules resolved."""
+
+    settings: ObjectiveSettings
+    is_uniform: bool
+    flat_weight: float
+    reward_scale: float
+    kl_weight: float
+    entropy_weight: float
+    reverse_weight: float
+
+    @classmethod
+    def at(cls, settings: ObjectiveSettings, step: int) -> Step:
+        """The settings at a step, counted from 0."""
+        return cls(
+            settings,
+            is_uniform=step < settings.flat_steps + settings.uniform_steps,
+            flat_weight=1.0
+            if step < settings.flat_steps
+            else scheduled(settings.flat_weight, step),
+            reward_scale=scheduled(settings.reward_scale, step),
+            kl_weight=scheduled(settings.kl_weight, step),
+            entropy_weight=scheduled(settings.entropy_weight, step),
+            reverse_weight=scheduled(settings.reverse_weight, step),
+        )

@@ -10,6 +10,8 @@ from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings, objective
 from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments
+from btg_seq2seq.training.noise import Noise
+from btg_seq2seq.training.settings import Step, scheduled
 
 END = 1
 INPUT = {
@@ -54,6 +56,12 @@ def exact_bound(model):
     return -bound.sum()
 
 
+def terms(model, pair, settings):
+    return objective.paper_terms(
+        model, pair, Step.at(settings, 0), Noise.fresh(1, pair.states.device)
+    )
+
+
 def gradients(model, loss):
     model.zero_grad()
     loss.backward()
@@ -81,7 +89,7 @@ def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch
         weight = sum(every[index][1] for index in choice).exp().detach()
         monkeypatch.setattr(Derivation, "sample", lambda *_, drawn=drawn: next(drawn))
         monkeypatch.setattr(objective.Parsers, "of", lambda *_, parsers=parsers: parsers)
-        total = total + (weight * objective.paper_terms(model, pair, settings)["loss"]).sum()
+        total = total + (weight * terms(model, pair, settings)["loss"]).sum()
         monkeypatch.undo()
     actual = gradients(model, total)
     assert expected.keys() == actual.keys()
@@ -133,11 +141,68 @@ def test_a_sentence_that_cannot_be_cut_trains_flat():
 def test_segment_counts_are_drawn_for_each_sentence():
     torch.manual_seed(0)
     maximum = torch.tensor([1, 2, 3, 5] * 500)
-    drawn = draw_segments(maximum, 0.5).view(500, 4)
+    drawn = draw_segments(maximum, 0.5, torch.rand(len(maximum))).view(500, 4)
     assert drawn[:, 0].eq(1).all()
     assert drawn[:, 1].eq(2).all()
     assert set(drawn[:, 3].tolist()) == {2, 3, 4, 5}
     assert len({tuple(row) for row in drawn.tolist()}) > 3
+
+
+def test_what_is_drawn_for_a_sentence_does_not_depend_on_its_batch():
+    """Two sentences together give the terms that each gives alone: steps can be shared out."""
+    model = tiny_model()
+    both = {
+        "input_ids": torch.tensor([[10, 11, 12, END], [13, 14, END, 0]]),
+        "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]),
+        "labels": torch.tensor([[20, 21, 22, END], [23, 24, END, -100]]),
+        "index": torch.tensor([7, 3]),
+    }
+    lengths = (4, 3)
+    for estimator in ("robust", "paper"):
+        for uniform_steps in (0, 10):
+            settings = ObjectiveSettings(estimator=estimator, uniform_steps=uniform_steps)
+            model.objective = BTGObjective(settings, seed=5)
+            model.objective.step = 2
+            together = model(**both).loss
+            apart = 0.0
+            for row, length in enumerate(lengths):
+                single = {
+                    name: value[row : row + 1, :length] if value.dim() > 1 else value[row : row + 1]
+                    for name, value in both.items()
+                }
+                apart = apart + model(**single, num_items_in_batch=7).loss
+            torch.testing.assert_close(apart, together, rtol=1e-6, atol=1e-6)
+
+
+def test_noise_is_uniform_and_each_number_its_own():
+    noise = Noise.of(torch.arange(1000), seed=1, step=2)
+    numbers = torch.cat([noise.uniforms(draw, 4) for draw in range(3)], 1)
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    assert len(numbers.unique()) == numbers.numel()
+    assert abs(numbers.mean() - 0.5) < 0.01
+    assert abs(torch.corrcoef(numbers.T).fill_diagonal_(0)).max() < 0.12
+    other = Noise.of(torch.arange(1000), seed=1, step=3).uniforms(0, 4)
+    assert (other != noise.uniforms(0, 4)).all()
+    assert torch.equal(noise.repeat(3)[torch.tensor([4])].keys, noise.repeat(3).keys[4:5])
+
+
+def test_schedules_are_straight_lines_between_steps():
+    schedule = {10: 1.0, 20: 0.5}
+    assert [scheduled(schedule, step) for step in (0, 10, 15, 20, 99)] == [1, 1, 0.75, 0.5, 0.5]
+    step = Step.at(ObjectiveSettings(flat_weight=schedule, flat_steps=12, uniform_steps=5), 15)
+    assert step.flat_weight == 0.75
+    assert step.is_uniform
+    assert Step.at(ObjectiveSettings(flat_steps=3), 2).flat_weight == 1
+
+
+def test_flat_steps_run_no_parser(monkeypatch):
+    model = tiny_model()
+    model.objective = BTGObjective(ObjectiveSettings(flat_steps=5))
+    monkeypatch.setattr(model, "_parse", None)
+    output = model(**INPUT)
+    assert output.terms.keys() == {"flat"}
+    assert output.loss == output.terms["flat"]
 
 
 def test_settings_are_checked():

@@ -1,0 +1,156 @@
+"""The sum over target segmentations, for sampled trees.
+
+For every source phrase of the trees, the decoder is run from every place in the target where a
+phrase may start, and the probability of every stretch of the target as its translation is read off
+the prefixes. Phrases in target order then form a chain, over which sums and samples are exact. What
+is found for a source phrase serves all trees of the sentence that contain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from btg_seq2seq.grammar import SegmentationBatch
+from btg_seq2seq.grammar.descent import Chooser
+from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+
+_DECODED_TOKENS = 2**15  # in one call; rows of like length are together
+
+
+@dataclass(frozen=True)
+class SegmentationSum:
+    """For one tree a row: ``log sum over segmentations of p(y | x, tree)``, and samples."""
+
+    scores: Tensor  # [rows, phrases, target + 1, target + 1]: log p(y[a:c] | phrase), no gradient
+    totals: Tensor  # [rows, phrases + 1, target + 1]: log weight of y[:c] as the first m phrases
+    segments: Tensor  # [rows]
+    lengths: Tensor  # [rows]
+
+    @classmethod
+    def of(
+        cls,
+        model: BTGSeq2Seq,
+        pair: Pair,
+        sentences: Tensor,
+        phrases: Tensor,
+        segments: Tensor,
+        limits: Tensor,
+        boundaries: Tensor,
+    ) -> SegmentationSum:
+        """For trees of the ``sentences`` of ``pair``, ``[rows]``.
+
+        ``phrases`` are the leaves of the trees in target order, ``[rows, phrases, 2]``, of which
+        each tree has ``segments``; ``limits`` are the longest target phrases, ``[rows]``;
+        ``boundaries`` says where in the target of each sentence of ``pair`` phrases may meet,
+        ``[batch, target + 1]``.
+        """
+        lengths = pair.target.lengths[sentences]
+        scores = _scores(model, pair, sentences, phrases, segments, limits, boundaries)
+        fenceposts = torch.arange(scores.shape[-1], device=scores.device)
+        too_long = fenceposts - fenceposts[:, None] > limits[:, None, None]
+        scores = scores.masked_fill(too_long[:, None], -torch.inf)
+        totals = [torch.full_like(scores[:, 0, 0], -torch.inf)]
+        totals[0][:, 0] = 0.0
+        for phrase in range(scores.shape[1]):
+            totals.append((totals[-1][:, :, None] + scores[:, phrase]).logsumexp(1))
+        return cls(scores, torch.stack(totals, 1), segments, lengths)
+
+    @property
+    def log_sum(self) -> Tensor:
+        """The sum for each tree, ``[rows]``."""
+        rows = torch.arange(len(self.lengths), device=self.lengths.device)
+        return self.totals[rows, self.segments, self.lengths]
+
+    def sample(self, uniforms: Tensor) -> SegmentationBatch:
+        """One segmentation a row, by its probability; ``uniforms`` are ``[rows, phrases]``."""
+        most = self.scores.shape[1]
+        rows = torch.arange(len(self.lengths), device=self.lengths.device)
+        fenceposts = self.lengths[:, None].repeat(1, most + 1)
+        stop = self.lengths
+        for phrase in reversed(range(most)):
+            ways = self.totals[rows, phrase] + self.scores[rows, phrase, :, stop]
+            own = phrase < self.segments
+            stop = torch.where(own, Chooser(uniforms[:, phrase, None])(ways), stop)
+            fenceposts[:, phrase] = torch.where(own, stop, fenceposts[:, phrase])
+        return SegmentationBatch(fenceposts, self.segments)
+
+
+@torch.no_grad()
+def _scores(
+    model: BTGSeq2Seq,
+    pair: Pair,
+    sentences: Tensor,
+    phrases: Tensor,
+    segments: Tensor,
+    limits: Tensor,
+    boundaries: Tensor,
+) -> Tensor:
+    """``[rows, phrases, target + 1, target + 1]``; each distinct phrase is translated once."""
+    place = torch.arange(phrases.shape[1], device=phrases.device)
+    is_phrase = place < segments[:, None]
+    keys = torch.cat([sentences[:, None, None].expand(*phrases.shape[:2], 1), phrases], 2)
+    distinct, inverse = torch.unique(keys[is_phrase], dim=0, return_inverse=True)
+    inner = boundaries[distinct[:, 0]].clone()
+    last = pair.target.lengths[distinct[:, 0]]
+    inner[:, 0] = False
+    inner.scatter_(1, last[:, None], False)  # [distinct, target + 1]
+
+    def ever(condition: Tensor) -> Tensor:
+        """Whether it holds for a distinct phrase in any tree, ``[distinct, 1]``."""
+        result = torch.zeros(len(distinct), 1, dtype=torch.bool, device=inner.device)
+        result[inverse[condition[is_phrase]]] = True
+        return result
+
+    fenceposts = torch.arange(inner.shape[1], device=inner.device)
+    is_first, is_last = place == 0, place == segments[:, None] - 1
+    starts = inner & ever(~is_first.expand_as(is_last))
+    starts |= (fenceposts == 0) & ever(is_first.expand_as(is_last))
+    # A phrase ends at the last inner boundary at most, unless it is the last one.
+    stops = torch.where(inner, fenceposts, 0).amax(1)
+    stops = torch.where(ever(is_last)[:, 0], last, stops)
+    widest = torch.zeros_like(stops).scatter_reduce(
+        0, inverse, limits[:, None].expand_as(is_phrase)[is_phrase], "amax"
+    )
+    table = _stretches(model, pair, distinct, starts, stops, widest)
+    table = table.masked_fill(~(inner | (fenceposts == last[:, None]))[:, None], -torch.inf)
+    scores = table.new_full((*is_phrase.shape, *table.shape[1:]), -torch.inf)
+    scores[is_phrase] = table[inverse]
+    return scores
+
+
+def _stretches(
+    model: BTGSeq2Seq, pair: Pair, phrases: Tensor, begins: Tensor, ends: Tensor, widest: Tensor
+) -> Tensor:
+    """Log-probability of stretches of the target as translations of each source phrase.
+
+    ``[phrases, target + 1, target + 1]``; of those that begin where ``begins``, ``[phrases, target
+    + 1]``, is true, up to ``ends`` and of at most the ``widest`` length, ``[phrases]``. ``phrases``
+    are sentence, start and stop.
+    """
+    target, (sentence, start, stop) = pair.target, phrases.unbind(1)
+    longest = target.tokens.shape[1]
+    states, mask = model.phrase_states(pair, sentence, start, stop)
+    fenceposts = torch.arange(longest + 1, device=start.device)
+    row, begin = (begins & (fenceposts < ends[:, None])).nonzero().unbind(1)
+    width, order = torch.minimum(ends[row] - begin, widest[row]).sort()
+    row, begin = row[order], begin[order]
+    table = states.new_full((len(sentence), longest + 1, longest + 1), -torch.inf)
+    first = 0
+    while first < len(row):
+        # As many rows as the budget allows at the width of the longest of them.
+        cost = (width[first:] + 1) * torch.arange(1, len(row) - first + 1, device=row.device)
+        last = first + max(1, int((cost <= _DECODED_TOKENS).sum()))
+        chosen = slice(first, last)
+        tokens = target.tokens[sentence[row[chosen]]]
+        written = begin[chosen, None] + torch.arange(int(width[last - 1]), device=row.device)
+        tokens = tokens.gather(1, written.clamp(max=longest - 1))  # [rows, width]
+        sums = model.prefix_log_probs(tokens, states[row[chosen]], mask[row[chosen]])
+        inside = written < begin[chosen, None] + width[chosen, None]
+        rows, steps = inside.nonzero().unbind(1)
+        ends = begin[chosen][rows] + steps + 1
+        table[row[chosen][rows], begin[chosen][rows], ends] = sums[rows, steps]
+        first = last
+    return table
