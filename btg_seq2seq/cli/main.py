@@ -1,0 +1,55 @@
+"""The command ``btg``: finds the file that a subcommand is in, and tells errors to people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = {
+    "demo": "train on a toy task and show what the grammar adds",
+    "train": "train a model from a YAML file",
+    "translate": "translate lines of text, with rules that are obeyed",
+    "evaluate": "score translations of a test set",
+    "score": "probability of given translations",
+    "align": "word alignments of a bitext",
+    "phrase-table": "the phrase pairs that a model knows",
+    "augment": "new sentence pairs, recombined from the phrases of a bitext",
+}
+INTERRUPTED = 130  # what a shell expects of a process that Ctrl-C has ended
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``btg COMMAND ...``: every command is a module of its own with a ``main``."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if arguments else 2
+    command, *rest = arguments
+    if command == "--version":
+        print(import_module("btg_seq2seq").__version__)
+        return 0
+    if command not in COMMANDS:
+        print(f"btg: there is no command {command!r}\n\n{usage()}", file=sys.stderr)
+        return 2
+    # Only the command that is asked for is imported: the help of btg needs no torch.
+    module = import_module(f"btg_seq2seq.cli.{command.replace('-', '_')}")
+    try:
+        status: int = module.main(rest)
+    except (ValueError, OSError) as error:
+        print(f"btg {command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"btg {command}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return status
+
+
+def usage() -> str:
+    """What there is to call."""
+    lines = [f"  {name:<14}{what}" for name, what in COMMANDS.items()]
+    return "\n".join(["usage: btg COMMAND ...", "", *lines, "", "btg COMMAND --help tells more."])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""``btg train``: from a YAML file and parallel text to a model that translates."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Sequence
+
+from jsonargparse import DefaultHelpFormatter
+
+from btg_seq2seq.cli.dev_metrics import DevMetrics
+from btg_seq2seq.training.config import TrainConfig, config_of, config_parser
+from btg_seq2seq.training.progress import TrainingInterrupted
+from btg_seq2seq.training.run import TrainResult, train
+
+DESCRIPTION = """Train a model on parallel text.
+
+  btg train config.yaml
+  btg train config.yaml --optimisation.learning_rate 3e-4 --output runs/slower
+  btg train config.yaml --resume
+  torchrun --nproc-per-node 2 -m btg_seq2seq.cli.main train config.yaml
+
+Every field can be set in the file and on the command line, which wins. In the file, what has a dot
+here is nested ("model: {layers: 3}"). OUTPUT will hold the model, config.yaml with all settings as
+they were, metrics.jsonl, curves for TensorBoard, and the best and the last checkpoint.
+"""
+INTERRUPTED = 130  # what a shell expects of a process that Ctrl-C has ended
+
+
+class Formatter(RawDescriptionHelpFormatter, DefaultHelpFormatter):
+    """Defaults and types of fields, and lines as they are written above."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train, and say what to do with the model."""
+    parser = config_parser(
+        prog="btg train",
+        usage="btg train CONFIG.yaml [--resume | --overwrite] [--FIELD VALUE ...]",
+        description=DESCRIPTION,
+        formatter_class=Formatter,
+    )
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument(
+        "--resume", action="store_true", help="Continue the run in OUTPUT from its last checkpoint."
+    )
+    existing.add_argument(
+        "--overwrite", action="store_true", help="Remove the run in OUTPUT and start anew."
+    )
+    arguments = list(arguments)
+    if arguments and not arguments[0].startswith("-"):
+        arguments.insert(0, "--config")
+    parsed = parser.parse_args(arguments)
+    config = config_of(parser, parsed)
+    try:
+        result = train(
+            config,
+            metrics=DevMetrics(config.optimisation.translate_dev),
+            resume=parsed.resume,
+            overwrite=parsed.overwrite,
+        )
+    except TrainingInterrupted as interruption:
+        print(f"btg train: {interruption}", file=sys.stderr)
+        return INTERRUPTED
+    if int(os.environ.get("RANK", 0)) == 0:
+        print(summary(result, config))
+    return 0
+
+
+def summary(result: TrainResult, config: TrainConfig) -> str:
+    """Where the model is, how good, and the next command."""
+    source = config.data.dev_source or config.data.train_source
+    reader = "zcat" if str(source).endswith(".gz") else "cat"
+    return "\n".join(
+        [
+            f"model: {result.directory} (after {result.steps} steps)",
+            f"try it: {reader} {source} | btg translate {result.directory} -",
+            f"curves: tensorboard --logdir {result.directory}",
+        ]
+    )

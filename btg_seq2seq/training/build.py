@@ -1,0 +1,65 @@
+"""The model of a run: around random weights, a pretrained encoder-decoder, or an earlier run's."""
+
+from __future__ import annotations
+
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.training.config import ModelConfig
+from btg_seq2seq.training.data import Frames
+
+
+def build_model(
+    config: ModelConfig, tokenizer: PreTrainedTokenizerBase, frames: Frames
+) -> BTGSeq2Seq:
+    """The model that a configuration asks for, around the tokens of a tokenizer."""
+    backbone: str | PreTrainedConfig | PreTrainedModel
+    if config.pretrained is None:
+        backbone = default_config(
+            len(tokenizer),
+            hidden_size=config.hidden_size,
+            layers=config.layers,
+            heads=config.heads,
+            feed_forward_size=config.feed_forward_size,
+            dropout=config.dropout,
+            pad=tokenizer.pad_token_id,
+            sentence_end=tokenizer.eos_token_id,
+        )
+    elif config.init_from is not None and is_btg(config.init_from):
+        backbone = BTGSeq2Seq.from_pretrained(config.init_from).backbone.model
+    else:
+        backbone = config.pretrained
+    model = BTGSeq2Seq.from_backbone(
+        backbone,
+        tokenizer,
+        max_segments=config.max_segments,
+        max_phrase_length=config.max_phrase_length,
+        max_grammar_length=config.max_grammar_length,
+        phrase_encoding=config.phrase_encoding,
+        scorer_width=config.scorer_width,
+        residual_posterior=config.residual_posterior,
+        **frames.settings,
+    )
+    if config.source_language is not None and config.target_language is not None:
+        model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
+    return model
+
+
+def is_btg(directory: str) -> bool:
+    """Whether a model directory was written by this package."""
+    try:
+        found, _ = PreTrainedConfig.get_config_dict(directory)
+    except OSError as error:
+        raise ValueError(f"model.init_from: there is no model in {directory!r}: {error}") from error
+    return bool(found.get("model_type") == BTGSeq2SeqConfig.model_type)
+
+
+def describe(model: BTGSeq2Seq, config: ModelConfig) -> str:
+    """Kind, origin and size of a model."""
+    kind = model.backbone.model.config.model_type
+    origin = config.pretrained or "random weights"
+    backbone = sum(weight.numel() for weight in model.backbone.parameters())
+    parsers = sum(weight.numel() for weight in model.parameters()) - backbone
+    return f"{kind} from {origin}, {backbone:,} weights and {parsers:,} of the parsers"

@@ -1,0 +1,92 @@
+"""Checkpoints of a run: complete or not there, however the run ends.
+
+A checkpoint is written under a name that nobody reads and renamed when it is complete. Kept are the
+best, the last, and as many regular ones before it as will be averaged.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from accelerate import Accelerator  # type: ignore[import-untyped]
+from torch import Tensor
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+FOLDER, NAME = "checkpoints", "step-"
+UNFINISHED = ".unfinished-"  # what is being written or removed
+
+
+class Checkpoints:
+    """The checkpoints in ``directory``; those at multiples of ``every`` are the regular ones."""
+
+    def __init__(self, directory: Path, every: int = 1, keep: int = 1) -> None:
+        self.folder = directory / FOLDER
+        self.every, self.keep = every, keep
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps of which there are checkpoints, ascending."""
+        names = [path.name.removeprefix(NAME) for path in self.folder.glob(f"{NAME}*")]
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    @property
+    def last(self) -> Path | None:
+        """Where the newest checkpoint is."""
+        steps = self.steps
+        return self.path(steps[-1]) if steps else None
+
+    def path(self, step: int) -> Path:
+        """Where the checkpoint of a step is."""
+        return self.folder / f"{NAME}{step}"
+
+    @contextmanager
+    def writing(self, step: int, accelerator: Accelerator) -> Iterator[Path]:
+        """A directory to write a checkpoint into, for all processes; then it is put in place."""
+        unfinished = self.folder / f"{UNFINISHED}{step}"
+        if accelerator.is_main_process:
+            self.clean()
+            unfinished.mkdir(parents=True)
+        accelerator.wait_for_everyone()
+        yield unfinished
+        accelerator.wait_for_everyone()
+        if accelerator.is_main_process and not self.path(step).exists():
+            os.rename(unfinished, self.path(step))
+        accelerator.wait_for_everyone()
+
+    def prune(self, best: int | None) -> None:
+        """Remove all but the best, the last, and the regular ones that will be averaged."""
+        kept = {best, *self.averaged(self.keep), *self.steps[-1:]}
+        for step in self.steps:
+            if step not in kept:  # renamed first: half a checkpoint must not look like one
+                os.rename(self.path(step), self.folder / f"{UNFINISHED}{step}")
+        self.clean()
+
+    def averaged(self, count: int) -> list[int]:
+        """The last steps, at most so many; one that an interruption saved counts only as last."""
+        steps = self.steps
+        return [step for step in steps if step % self.every == 0 or step == steps[-1]][-count:]
+
+    def clean(self) -> None:
+        """Remove what a killed run has left unfinished."""
+        for path in self.folder.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(path)
+
+
+def average(directories: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints, added up in double precision."""
+    sums: dict[str, Tensor] = {}
+    for directory in directories:
+        weights = load_weights(directory)
+        for name, weight in weights.items():
+            sums[name] = weight.double() + sums[name] if name in sums else weight.double()
+    return {name: (sums[name] / len(directories)).to(weights[name].dtype) for name in sums}
+
+
+def load_weights(directory: Path) -> dict[str, Tensor]:
+    """All weights of a checkpoint, tied ones under each of their names."""
+    return BTGSeq2Seq.from_pretrained(directory).state_dict()

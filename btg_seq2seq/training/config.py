@@ -1,0 +1,354 @@
+"""The settings of a training run: a YAML file, a command line and Python, from one set of classes.
+
+The text under a field is its help on the command line. A key that is unknown is an error. What a
+run was really started with is saved as ``config.yaml`` beside the model and can be run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import jsonargparse
+import yaml  # type: ignore[import-untyped]
+
+from btg_seq2seq.text.batches import TooLong
+from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.settings import ObjectiveSettings
+
+CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
+DEFAULT_BATCH_SIZE = 64
+# Measures of which less is better; of all others that are not losses, more is.
+LESS_IS_BETTER = ("flat", "perplexity", "ter", "aer")
+
+# What may differ when a run is continued: it changes how far training goes and what is kept and
+# shown of it, not where it leads.
+MAY_CHANGE = {
+    "output",
+    "threads",
+    "optimisation.steps",
+    "optimisation.eval_every",
+    "optimisation.save_every",
+    "optimisation.log_every",
+    "optimisation.translate_dev",
+    "optimisation.patience",
+    "optimisation.average_checkpoints",
+}
+
+
+@dataclass
+class DataConfig:
+    """Parallel text: files with one sentence a line, plain or .gz, UTF-8."""
+
+    train_source: str | None = None
+    """Sentences to learn from."""
+
+    train_target: str | None = None
+    """Their translations, line by line."""
+
+    train_trees: str | None = None
+    """Gold trees of these, as brackets, for the estimator ``gold``."""
+
+    dev_source: str | None = None
+    """Sentences to watch training with; nothing trains without early stopping."""
+
+    dev_target: str | None = None
+    """Their translations."""
+
+    dev_trees: str | None = None
+    """Gold trees of these, to measure the parsers with."""
+
+    max_pairs: int | None = None
+    """Use only so many pairs of the training data, the first ones."""
+
+    max_length: int | None = 256
+    """Most tokens of a side, its end token included."""
+
+    too_long: TooLong = "skip"
+    """What happens to longer training pairs: ``skip``, ``keep`` or ``error``."""
+
+    def __post_init__(self) -> None:
+        for name in ("train", "dev"):
+            sides = [getattr(self, f"{name}_{side}") for side in ("source", "target")]
+            if (sides[0] is None) != (sides[1] is None):
+                given = "source" if sides[1] is None else "target"
+                other = "target" if sides[1] is None else "source"
+                raise ValueError(f"data.{name}_{given} needs data.{name}_{other} beside it")
+        at_least(1, "data.max_pairs", self.max_pairs)
+        at_least(2, "data.max_length", self.max_length)
+
+
+@dataclass
+class TokenizerConfig:
+    """How text becomes tokens."""
+
+    kind: Literal["word", "bpe", "unigram", "pretrained"] | None = None
+    """``word`` for toy tasks, ``bpe`` or ``unigram`` trained on the bitext, ``pretrained`` for an
+    existing one. Nothing: that of the pretrained model, or ``bpe`` if there is none."""
+
+    vocabulary_size: int | None = None
+    """Tokens of a trained tokenizer; nothing: every word, or 8000 pieces."""
+
+    path: str | None = None
+    """Directory or hub name of a pretrained tokenizer, if it is not the model's own."""
+
+
+@dataclass
+class ModelConfig:
+    """The encoder-decoder and the parsers around it."""
+
+    backbone: str | None = None
+    """A pretrained encoder-decoder: hub name or directory. Nothing: random weights, of the sizes
+    below."""
+
+    init_from: str | None = None
+    """Continue with the encoder-decoder of a plain Hugging Face or a BTG model directory, and with
+    its tokenizer; the parsers start anew."""
+
+    source_language: str | None = None
+    """Language code of the source, for models that have such codes (mBART, M2M-100, NLLB)."""
+
+    target_language: str | None = None
+    """Language code of the target."""
+
+    hidden_size: int = 512
+    """Width of the states (random weights)."""
+
+    layers: int = 6
+    """Layers of the encoder, and of the decoder (random weights)."""
+
+    heads: int = 8
+    """Attention heads (random weights)."""
+
+    feed_forward_size: int | None = None
+    """Width of the feed-forward layers (random weights); nothing: four times the states'."""
+
+    dropout: float = 0.1
+    """Share of activations that training drops (random weights)."""
+
+    max_segments: int = 4
+    """Most phrases that a sentence is cut into."""
+
+    max_phrase_length: int | None = None
+    """Longest phrase in tokens, on either side; nothing: no limit."""
+
+    max_grammar_length: int = 100
+    """A sentence with more tokens on a side trains flat, without trees."""
+
+    phrase_encoding: Literal["alone", "sentence"] = "alone"
+    """``alone``: a phrase is encoded without its neighbours; ``sentence``, as in the paper: by its
+    part of the sentence's states."""
+
+    scorer_width: int = 128
+    """Hidden units of the parsers."""
+
+    residual_posterior: bool = True
+    """The parser that sees both sides adds to the scores of the one that sees the source."""
+
+    def __post_init__(self) -> None:
+        if self.backbone is not None and self.init_from is not None:
+            raise ValueError("give model.backbone or model.init_from, not both")
+        if (self.source_language is None) != (self.target_language is None):
+            raise ValueError("give both of model.source_language and model.target_language")
+
+    @property
+    def pretrained(self) -> str | None:
+        """Where weights come from, if they are not random."""
+        return self.backbone or self.init_from
+
+
+@dataclass
+class OptimisationConfig:
+    """How long and how fast to learn, and what to keep."""
+
+    steps: int = 10_000
+    """Updates of the weights."""
+
+    batch_size: int | None = None
+    """Sentence pairs in a batch, over all processes; 64 if batch_tokens is not given either."""
+
+    batch_tokens: int | None = None
+    """Or: tokens in a batch, of the longer side."""
+
+    accumulate: int = 1
+    """Batches for each update: more of them need no more memory."""
+
+    learning_rate: float = 1e-3
+    """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
+
+    parser_learning_rate: float | None = None
+    """Learning rate of the three parsers; nothing: the same."""
+
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Decay of AdamW's averages."""
+
+    weight_decay: float = 0.0
+    """Of AdamW; not for biases and norms."""
+
+    clip: float = 1.0
+    """Largest norm of a gradient; 0: no limit."""
+
+    schedule: Literal["constant", "linear", "cosine", "inverse_sqrt"] = "constant"
+    """How the learning rate goes on after its warm-up; ``linear`` and ``cosine`` end at 0."""
+
+    warmup: int = 100
+    """Updates during which the learning rate rises from 0. (Plain seq2seq training first:
+    objective.flat_steps.)"""
+
+    bf16: bool = False
+    """Compute in bfloat16; weights stay float32. Pays from a hidden_size of about 256 on."""
+
+    log_every: int = 50
+    """Updates between lines of the log."""
+
+    eval_every: int = 500
+    """Updates between evaluations on the dev set."""
+
+    save_every: int | None = None
+    """Updates between checkpoints; nothing: as often as evaluations. The best is always saved."""
+
+    translate_dev: int = 200
+    """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
+    to measure bleu, chrf and exact_match; 0: none."""
+
+    metric: str = "loss"
+    """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
+    token) or another measure of the dev set, such as ``bleu``. Less is better of losses, flat,
+    perplexity, ter and aer, more of all others."""
+
+    patience: int | None = None
+    """Stop early after so many evaluations without a new best; nothing: never."""
+
+    average_checkpoints: int = 1
+    """The final model is the mean of so many last checkpoints; 1: it is the best checkpoint, or
+    the last one without a dev set."""
+
+    def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_tokens is not None:
+            raise ValueError("give optimisation.batch_size or batch_tokens, one of the two")
+        for name in ("steps", "accumulate", "log_every", "eval_every", "average_checkpoints"):
+            at_least(1, f"optimisation.{name}", getattr(self, name))
+        for name in ("batch_size", "batch_tokens", "save_every", "patience"):
+            at_least(1, f"optimisation.{name}", getattr(self, name))
+        for name in ("clip", "weight_decay", "warmup", "translate_dev"):
+            at_least(0, f"optimisation.{name}", getattr(self, name))
+        for name in ("learning_rate", "parser_learning_rate"):
+            rate = getattr(self, name)
+            if rate is not None and not rate > 0:
+                raise ValueError(f"optimisation.{name} must be more than 0, not {rate}")
+
+    @property
+    def batch(self) -> dict[str, int]:
+        """The size of a batch, as ``BucketSampler`` takes it."""
+        if self.batch_tokens is not None:
+            return {"batch_tokens": self.batch_tokens}
+        return {"batch_size": self.batch_size or DEFAULT_BATCH_SIZE}
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Updates between checkpoints."""
+        return self.save_every or self.eval_every
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether more of the metric is better."""
+        return not (self.metric.endswith("loss") or self.metric in LESS_IS_BETTER)
+
+
+@dataclass
+class TrainConfig:
+    """The run."""
+
+    output: str
+    """Directory for the model, its checkpoints and logs."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    """Parallel text: files with one sentence a line, plain or .gz, UTF-8"""
+
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    """How text becomes tokens"""
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    """The encoder-decoder and the parsers around it"""
+
+    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
+    """How a loss is made of a batch"""
+
+    optimisation: OptimisationConfig = field(default_factory=OptimisationConfig)
+    """How long and how fast to learn, and what to keep"""
+
+    recombination: RecombinationConfig = field(default_factory=RecombinationConfig)
+    """Sentences recombined from the model's own phrases, to teach the flat mode"""
+
+    seed: int = 0
+    """Of the weights, the order of the data and all that is drawn at random."""
+
+    threads: int | None = None
+    """Threads of the CPU; nothing: as torch decides."""
+
+    def __post_init__(self) -> None:
+        at_least(0, "seed", self.seed)
+        at_least(1, "threads", self.threads)
+        own = self.tokenizer.path or self.model.pretrained
+        if self.tokenizer.kind == "pretrained" and own is None:
+            raise ValueError("tokenizer.kind is pretrained: give tokenizer.path or model.backbone")
+        if self.tokenizer.kind not in (None, "pretrained") and own is not None:
+            raise ValueError(
+                f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
+                "tokenizer of its own: leave the kind out"
+            )
+
+    def save(self, directory: str | Path) -> None:
+        """Write all settings, defaults too, so that they can be run again."""
+        path = Path(directory) / CONFIG_FILE
+        path.write_text(yaml.safe_dump(asdict(self), sort_keys=False), encoding="utf-8")
+
+    def differences(self, other: TrainConfig) -> list[str]:
+        """What another run does differently: ``"seed: 0 here, 1 there"``."""
+        here, there = _flat(asdict(self)), _flat(asdict(other))
+        names = [name for name in here if here[name] != there[name] and name not in MAY_CHANGE]
+        return [f"{name}: {here[name]} here, {there[name]} there" for name in names]
+
+
+def at_least(least: int, name: str, value: float | None) -> None:
+    """Refuse a value that is too small; nothing is allowed."""
+    if value is not None and value < least:
+        raise ValueError(f"{name} must be {least} or more, not {value}")
+
+
+def config_parser(**options: Any) -> jsonargparse.ArgumentParser:
+    """A parser of ``--config FILE --field value``; ``options`` are those of ``ArgumentParser``."""
+    jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    parser = jsonargparse.ArgumentParser(allow_abbrev=False, **options)
+    parser.add_argument("--config", action="config", help="YAML file with any of the fields below.")
+    parser.add_class_arguments(TrainConfig, None)
+    return parser
+
+
+def config_of(parser: jsonargparse.ArgumentParser, parsed: jsonargparse.Namespace) -> TrainConfig:
+    """The settings among what a parser has parsed."""
+    values = parser.instantiate(parsed)
+    return TrainConfig(**{name: values[name] for name in TrainConfig.__dataclass_fields__})
+
+
+def load_config(path: str | Path, arguments: Sequence[str] = ()) -> TrainConfig:
+    """Read a YAML file; ``arguments`` change fields as on the command line."""
+    parser = config_parser(exit_on_error=False)
+    try:
+        return config_of(parser, parser.parse_args(["--config", str(path), *arguments]))
+    except argparse.ArgumentError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """``{"a": {"b": 1}}`` as ``{"a.b": 1}``; what a field holds is left as it is."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{inner}": content for inner, content in value.items()}
+        else:
+            flat[name] = value
+    return flat

@@ -1,0 +1,158 @@
+"""What a run reads: its bitexts, its tokenizer, and what the tokenizer puts around a sentence.
+
+Families of models frame sentences differently, with end tokens and language codes, and differently
+for the two sides. Here the frames are found by asking the tokenizer, and taken off the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.text import Bitext, EncodedBitext, encode_bitext, load_tokenizer, train_tokenizer
+from btg_seq2seq.text.batches import TokenTable, TooLong
+from btg_seq2seq.training.config import DataConfig, TrainConfig
+
+PROBE = "a"  # any text that a tokenizer does not delete
+
+
+@dataclass(frozen=True)
+class Bitexts:
+    """What is learned from, and what training is watched with."""
+
+    train: Bitext
+    dev: Bitext | None = None
+    excluded: Sequence[str] = ()  # sources that recombination must never make, like the dev set's
+
+    @classmethod
+    def from_files(cls, config: DataConfig) -> Bitexts:
+        """Read the files that a configuration names."""
+        if config.train_source is None or config.train_target is None:
+            raise ValueError("nothing to train on: set data.train_source and data.train_target")
+        train = Bitext.from_files(config.train_source, config.train_target, config.train_trees)
+        if config.max_pairs is not None:
+            train = first_pairs(train, config.max_pairs)
+        dev = None
+        if config.dev_source is not None and config.dev_target is not None:
+            dev = Bitext.from_files(config.dev_source, config.dev_target, config.dev_trees)
+        return cls(train, dev)
+
+
+def first_pairs(bitext: Bitext, count: int) -> Bitext:
+    """The first so many sentence pairs."""
+    trees = None if bitext.trees is None else bitext.trees[:count]
+    return Bitext(bitext.source[:count], bitext.target[:count], trees, bitext.name)
+
+
+def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerBase:
+    """Load or train the tokenizer that a configuration asks for, and tell it the languages."""
+    path = config.tokenizer.path or config.model.pretrained
+    if path is None:
+        kind = config.tokenizer.kind or "bpe"
+        assert kind != "pretrained"  # the configuration has checked it
+        texts = [*bitext.source, *bitext.target]
+        return train_tokenizer(kind, texts, config.tokenizer.vocabulary_size)
+    try:
+        tokenizer = load_tokenizer(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"cannot load a tokenizer from {path!r}: {error}") from error
+    set_languages(tokenizer, config.model.source_language, config.model.target_language)
+    return tokenizer
+
+
+def set_languages(tokenizer: Any, source: str | None, target: str | None) -> None:
+    """Tell a multilingual tokenizer what it reads; nothing leaves it as it is."""
+    if source is None or target is None:
+        return
+    if not hasattr(tokenizer, "src_lang"):
+        raise ValueError(
+            f"the tokenizer has no language codes, but model.source_language is {source!r}: leave "
+            "the languages out"
+        )
+    tokenizer.src_lang, tokenizer.tgt_lang = source, target
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Tokens that a tokenizer puts before and behind a sentence."""
+
+    prefix: list[int]
+    suffix: list[int]
+
+    def __len__(self) -> int:
+        return len(self.prefix) + len(self.suffix)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of the encoder's input, of the same with the sides exchanged, and of labels."""
+
+    source: Frame
+    reverse: Frame
+    labels: Frame
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> Frames:
+        """Ask a tokenizer, in both directions if it has languages."""
+        source, labels = _frame(tokenizer, "text"), _frame(tokenizer, "text_target")
+        if getattr(tokenizer, "tgt_lang", None) is None:
+            return cls(source, source, labels)
+        languages = tokenizer.src_lang, tokenizer.tgt_lang
+        set_languages(tokenizer, *reversed(languages))
+        reverse = _frame(tokenizer, "text")
+        set_languages(tokenizer, *languages)
+        return cls(source, reverse, labels)
+
+    @property
+    def settings(self) -> dict[str, list[int]]:
+        """As fields of ``BTGSeq2SeqConfig``."""
+        return {
+            "prefix": self.source.prefix,
+            "suffix": self.source.suffix,
+            "reverse_prefix": self.reverse.prefix,
+            "reverse_suffix": self.reverse.suffix,
+        }
+
+
+def _frame(tokenizer: Any, side: str) -> Frame:
+    framed = tokenizer(**{side: PROBE})["input_ids"]
+    plain = tokenizer(**{side: PROBE}, add_special_tokens=False)["input_ids"]
+    for start in range(len(framed) - len(plain) + 1):
+        stop = start + len(plain)
+        if framed[start:stop] == plain:
+            return Frame(framed[:start], framed[stop:])
+    raise ValueError(
+        f"this tokenizer makes {framed} of {PROBE!r} with special tokens and {plain} without: "
+        "what it puts around a sentence is unclear"
+    )
+
+
+def encode(
+    bitext: Bitext,
+    tokenizer: PreTrainedTokenizerBase,
+    frames: Frames,
+    max_length: int | None,
+    on_too_long: TooLong,
+) -> EncodedBitext:
+    """Encode a bitext; its labels are a sentence's own tokens and the end token, for any family.
+
+    What else the tokenizer puts around a target is in the decoder's prompt already.
+    """
+    data = encode_bitext(bitext, tokenizer, max_length, on_too_long)
+    end: int = tokenizer.eos_token_id
+    if frames.labels != Frame([], [end]):
+        framed, data.target = data.target, TokenTable()
+        for row in range(len(data)):
+            tokens = framed[row]
+            stop = len(tokens) - len(frames.labels.suffix)
+            data.target.append([*tokens[len(frames.labels.prefix) : stop], end])
+    return data
+
+
+def too_long_for_the_grammar(data: EncodedBitext, frames: Frames, limit: int) -> int:
+    """How many sentence pairs have more tokens of their own than the grammar holds."""
+    longest = (data.lengths - [len(frames.source), 1]).max(1)  # [examples]
+    return int((longest > limit).sum())

@@ -1,0 +1,200 @@
+"""What a run tells while it lasts: a progress bar or lines, a file of metrics, TensorBoard.
+
+Also how it ends early: a signal lets the step end, saves a checkpoint and stops.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+import torch.distributed
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from torch.utils.tensorboard import SummaryWriter
+from transformers import EarlyStoppingCallback, TrainerCallback, TrainerControl, TrainerState
+from transformers.integrations.integration_utils import TensorBoardCallback
+from transformers.utils import logging
+
+DEV = "eval_"  # what the trainer puts before measures of the dev set
+METRICS_FILE = "metrics.jsonl"
+FIRST = ["loss", "flat"]  # where a line starts
+HIDDEN = ("epoch", "step", "learning_rate", "grad_norm")  # in the file, not on the screen
+
+
+def described(values: Mapping[str, float]) -> str:
+    """Measures in one line: ``loss 2.314  flat 1.98``."""
+    shown = {name.removeprefix(DEV): value for name, value in values.items() if name not in HIDDEN}
+    names = sorted(shown, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    return "  ".join(f"{name} {shown[name]:.4g}" for name in names)
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Keep Hugging Face from drawing bars of its own, of every file that it reads or writes."""
+    was_enabled = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if was_enabled:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+class ProgressReport(TrainerCallback):
+    """A bar with the time that is left on a terminal, a line for each log elsewhere."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+        self.bar = Progress(
+            TextColumn("[bold]training"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            # What is too long for the terminal is cut off here and nowhere else.
+            TextColumn(
+                "{task.fields[terms]}",
+                table_column=Column(ratio=1, overflow="ellipsis", no_wrap=True),
+            ),
+            console=self.console,
+            expand=True,
+            disable=not self.console.is_terminal,
+        )
+        self.task = self.bar.add_task("training", total=None, terms="")
+        self.began, self.first_step = 0.0, 0
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self.console.print(line, markup=False)
+
+    def __enter__(self) -> ProgressReport:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def on_train_begin(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
+        self.began, self.first_step = time.monotonic(), state.global_step
+        self.bar.update(self.task, total=state.max_steps, completed=state.global_step)
+        self.bar.start()
+
+    def on_step_end(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
+        self.bar.update(self.task, completed=state.global_step)
+
+    def on_log(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
+        logs = state.log_history[-1]
+        is_dev = any(name.startswith(DEV) for name in logs)
+        if is_dev:
+            self.say(f"step {state.global_step}  dev  {described(logs)}")
+        elif self.console.is_terminal:
+            self.bar.update(self.task, terms=described(logs))
+        else:
+            left = self._seconds_left(state)
+            self.say(f"step {state.global_step}/{state.max_steps}  {described(logs)}  left {left}")
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        self.bar.stop()
+
+    def _seconds_left(self, state: TrainerState) -> str:
+        done = max(1, state.global_step - self.first_step)
+        seconds = (time.monotonic() - self.began) * (state.max_steps - state.global_step) / done
+        hours, minutes = divmod(round(seconds) // 60, 60)
+        return f"{hours}:{minutes:02}:{round(seconds) % 60:02}"
+
+
+class MetricsFile(TrainerCallback):
+    """One line of JSON for each log; what a killed run wrote after its checkpoint is dropped."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / METRICS_FILE
+
+    def on_train_begin(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
+        lines = [json.dumps(entry, sort_keys=True) + "\n" for entry in state.log_history]
+        self.path.write_text("".join(lines), encoding="utf-8")
+
+    def on_log(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(state.log_history[-1], sort_keys=True) + "\n")
+
+
+class LogBeforeSaving(TrainerCallback):
+    """Log with every checkpoint, so that no mean goes across one and a resumed run logs alike."""
+
+    def on_step_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        control.should_log |= control.should_save or control.should_evaluate
+        return control
+
+
+class EarlyStopping(EarlyStoppingCallback):
+    """Hugging Face's; it warns of a setting that is not used here, since the run picks the best."""
+
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Training was stopped by a signal after it had saved a checkpoint."""
+
+
+class StopOnSignal(TrainerCallback):
+    """On Ctrl-C or SIGTERM: end the step, save, stop. A second Ctrl-C stops at once."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say, self.is_asked = say, False
+        self.previous: dict[int, Any] = {}
+
+    def __enter__(self) -> StopOnSignal:
+        if threading.current_thread() is threading.main_thread():  # others cannot handle signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.previous[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self.previous.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.is_asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        if not self.is_asked:
+            self.say("stopping: this step will be finished and saved (Ctrl-C again: at once)")
+        self.is_asked = True
+
+    def on_step_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        if args.world_size > 1:  # a signal reaches processes at different steps: they must agree
+            asked = torch.tensor(int(self.is_asked), device=args.device)
+            torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
+            self.is_asked = bool(asked)
+        if self.is_asked:
+            control.should_save = control.should_training_stop = True
+        return control
+
+
+def tensorboard(directory: Path, step: int | None) -> TrainerCallback:
+    """Curves for TensorBoard; what a killed run wrote after its checkpoint ``step`` is dropped."""
+    writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step)
+    return TensorBoardCallback(writer)  # type: ignore[no-untyped-call]

@@ -1,0 +1,300 @@
+"""A training run from its settings to a finished model: what ``btg train`` and the demo call.
+
+Reads the data, makes tokenizer and model, trains, and writes the final model where the settings
+say. A run that ended early, however it did, is resumed from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    PreTrainedTokenizerBase,
+    Seq2SeqTrainingArguments,
+    TrainerCallback,
+    TrainerState,
+    TrainingArguments,
+    set_seed,
+)
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import EncodedBitext, load_tokenizer, read_lines
+from btg_seq2seq.training.build import build_model, describe
+from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints, average
+from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
+from btg_seq2seq.training.data import (
+    Bitexts,
+    Frames,
+    build_tokenizer,
+    encode,
+    set_languages,
+    too_long_for_the_grammar,
+)
+from btg_seq2seq.training.objective import BTGObjective
+from btg_seq2seq.training.partners import continuing_tokens
+from btg_seq2seq.training.progress import (
+    METRICS_FILE,
+    EarlyStopping,
+    LogBeforeSaving,
+    MetricsFile,
+    ProgressReport,
+    StopOnSignal,
+    TrainingInterrupted,
+    described,
+    tensorboard,
+    without_bars,
+)
+from btg_seq2seq.training.recombined import RecombinedBatches
+from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
+
+# All that a run writes into its directory; nothing else is ever removed from it.
+WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, "*.safetensors", "*.index.json"]
+WRITTEN += ["config.json", "generation_config.json", "tokenizer*", "special_tokens_map.json"]
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A finished run: where its model is, and what it has come to."""
+
+    directory: Path
+    model: BTGSeq2Seq
+    tokenizer: PreTrainedTokenizerBase
+    steps: int
+    averaged_steps: list[int]  # of the checkpoints that the model is the mean of; often one
+    metrics: dict[str, float]  # of the final model on the dev set
+    history: list[dict[str, float]]  # everything that was logged
+    recombined: dict[str, int] | None = None  # sentences made, and coincidences with excluded ones
+
+
+def train(
+    config: TrainConfig,
+    *,
+    bitexts: Bitexts | None = None,
+    metrics: Metrics | None = None,
+    callbacks: Iterable[TrainerCallback] = (),
+    resume: bool = False,
+    overwrite: bool = False,
+    quiet: bool = False,
+) -> TrainResult:
+    """Train a model.
+
+    Args:
+        config: the settings.
+        bitexts: data that is in memory already; else the files of the settings are read.
+        metrics: measures the model on the dev set, beside its loss.
+        callbacks: more callbacks of Hugging Face's trainer.
+        resume: continue the run that the directory holds, if it holds one.
+        overwrite: remove the run that the directory holds.
+        quiet: no progress, no report.
+    """
+    directory = Path(config.output)
+    bitexts = Bitexts.from_files(config.data) if bitexts is None else bitexts
+    arguments = training_arguments(config, bitexts.dev is not None)
+    is_main = arguments.process_index == 0
+    with ExitStack() as stack:
+        stack.enter_context(without_bars())
+        progress = stack.enter_context(ProgressReport()) if is_main and not quiet else None
+        say: Callable[[str], None] = progress.say if progress else lambda line: None
+        if is_main:
+            prepare_directory(directory, config, resume, overwrite)
+        wait(arguments)
+        last = Checkpoints(directory).last
+        if config.threads is not None:
+            torch.set_num_threads(config.threads)
+        # Probabilities that sharpen to almost nothing would make every step several times slower.
+        torch.set_flush_denormal(True)
+
+        trainer = build_trainer(config, arguments, bitexts, metrics, last, say)
+        stop = stack.enter_context(StopOnSignal(say))
+        for callback in [stop, LogBeforeSaving(), *callbacks]:
+            trainer.add_callback(callback)
+        if config.optimisation.patience is not None and bitexts.dev is not None:
+            trainer.add_callback(EarlyStopping(config.optimisation.patience))
+        state = None if last is None else TrainerState.load_from_json(str(last / STATE_FILE))
+        if is_main:
+            trainer.add_callback(MetricsFile(directory))
+            trainer.add_callback(tensorboard(directory, state.global_step if state else None))
+        if progress is not None:
+            trainer.add_callback(progress)
+
+        if state is not None and is_complete(state, config):
+            say(f"all steps were done before, up to step {state.global_step}")
+            trainer.state = state
+        else:
+            if last is not None:
+                say(f"resuming from {last}")
+            set_seed(config.seed + arguments.process_index)  # dropout differs between processes
+            trainer.train(resume_from_checkpoint=None if last is None else str(last))
+            if stop.is_asked and not is_complete(trainer.state, config):
+                raise TrainingInterrupted(
+                    f"stopped at step {trainer.state.global_step}; saved in "
+                    f"{trainer.checkpoints.last}; the same command with --resume goes on from there"
+                )
+        return finish(trainer, directory, say)
+
+
+def wait(arguments: TrainingArguments) -> None:
+    """Let the processes of a run catch up with each other."""
+    if arguments.world_size > 1:
+        torch.distributed.barrier()
+
+
+def prepare_directory(directory: Path, config: TrainConfig, resume: bool, overwrite: bool) -> None:
+    """Make the directory of a run, or decide what happens to the run that is there."""
+    started = directory / CONFIG_FILE
+    if overwrite:
+        for pattern in WRITTEN:
+            for path in directory.glob(pattern):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    elif Checkpoints(directory).last is not None and started.exists():
+        if not resume:
+            raise ValueError(
+                f"{directory} holds a run already: continue it with --resume, replace it with "
+                "--overwrite, or choose another directory with --output"
+            )
+        differences = load_config(started).differences(config)
+        if differences:
+            raise ValueError(
+                f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
+                " go back to these settings, or start anew with --overwrite"
+            )
+    elif any(directory.glob("*.safetensors")):
+        raise ValueError(
+            f"{directory} holds a model, but not a run that could be resumed: choose another "
+            "directory with --output, or replace it with --overwrite"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    Checkpoints(directory).clean()
+    config.save(directory)
+
+
+def is_complete(state: TrainerState, config: TrainConfig) -> bool:
+    """Whether a run had nothing left to do but to write its model."""
+    callbacks: Any = state.stateful_callbacks
+    stopping = callbacks.get(EarlyStopping.__name__)
+    patience = config.optimisation.patience
+    waited = stopping["attributes"]["early_stopping_patience_counter"] if stopping else 0
+    is_stopped = patience is not None and waited >= patience
+    return state.global_step >= config.optimisation.steps or is_stopped
+
+
+def build_trainer(
+    config: TrainConfig,
+    arguments: Seq2SeqTrainingArguments,
+    bitexts: Bitexts,
+    metrics: Metrics | None,
+    last: Path | None,
+    say: Callable[[str], None],
+) -> BTGTrainer:
+    """Tokenizer, model, data and trainer; says what they are."""
+    if last is None:
+        tokenizer = build_tokenizer(config, bitexts.train)
+    else:
+        tokenizer = load_tokenizer(last)
+        set_languages(tokenizer, config.model.source_language, config.model.target_language)
+    frames = Frames.of(tokenizer)
+    set_seed(config.seed)
+    model = build_model(config.model, tokenizer, frames)
+    model.objective = BTGObjective(config.objective, config.seed)
+    longest = model.backbone.family.longest(model.backbone.model.config)
+    limits = [limit for limit in (config.data.max_length, longest) if limit is not None]
+    limit = min(limits, default=None)
+    data = encode(bitexts.train, tokenizer, frames, limit, config.data.too_long)
+    dev_data = None
+    if bitexts.dev is not None:
+        dev_data = encode(bitexts.dev, tokenizer, frames, longest, "skip")
+
+    say(f"model: {describe(model, config.model)}; tokenizer: {len(tokenizer):,} tokens")
+    say(f"train: {data.summary()}")
+    say(f"dev: {dev_data.summary() if dev_data else 'nothing, so there is no best checkpoint'}")
+    flat = too_long_for_the_grammar(data, frames, config.model.max_grammar_length)
+    if flat:
+        say(
+            f"{flat} training pairs have more than max_grammar_length="
+            f"{config.model.max_grammar_length} tokens on a side and train flat, without trees"
+        )
+    say(f"output: {config.output}")
+    return BTGTrainer(
+        model,
+        arguments,
+        config.optimisation,
+        tokenizer,
+        data,
+        dev_data=dev_data,
+        dev=bitexts.dev,
+        metrics=metrics,
+        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data),
+    )
+
+
+def recombined_batches(
+    config: TrainConfig,
+    arguments: Seq2SeqTrainingArguments,
+    tokenizer: PreTrainedTokenizerBase,
+    bitexts: Bitexts,
+    data: EncodedBitext,
+) -> RecombinedBatches | None:
+    """What recombines sentences in training, if the settings ask for it."""
+    if config.recombination.start is None:
+        return None
+    held_out = list(bitexts.excluded)
+    if bitexts.dev is not None:
+        held_out += bitexts.dev.source
+    for path in config.recombination.exclude:
+        held_out += read_lines(path)
+    excluded = tokenizer(held_out, verbose=False)["input_ids"] if held_out else []
+    return RecombinedBatches(
+        config.recombination,
+        data,
+        excluded,
+        continuing_tokens(tokenizer),
+        tokenizer.pad_token_id,
+        config.seed,
+        arguments.gradient_accumulation_steps,
+        arguments.world_size,
+        arguments.process_index,
+    )
+
+
+def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> TrainResult:
+    """Choose or average checkpoints, measure the result and write it as the final model."""
+    count, checkpoints = trainer.optimisation.average_checkpoints, trainer.checkpoints
+    best: int | None = trainer.state.best_global_step
+    steps = checkpoints.averaged(count) if count > 1 or best is None else [best]
+    trainer.model.load_state_dict(average([checkpoints.path(step) for step in steps]))
+    metrics = {} if trainer.dev_data is None else trainer.measure()
+    if trainer.args.should_save:
+        put_in_place(trainer, directory)
+    wait(trainer.args)
+    chosen = (
+        f"the mean of steps {', '.join(map(str, steps))}" if len(steps) > 1 else f"step {steps[0]}"
+    )
+    say(f"the final model is {chosen}" + (f"  dev  {described(metrics)}" if metrics else ""))
+    model = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
+    return TrainResult(
+        directory,
+        model.train(False),
+        trainer.tokenizer,
+        int(trainer.state.global_step),
+        steps,
+        metrics,
+        list(trainer.state.log_history),
+        trainer.recombined.counts if trainer.recombined else None,
+    )
+
+
+def put_in_place(trainer: BTGTrainer, directory: Path) -> None:
+    """Write the final model; its weights come last, so a model that can be loaded is complete."""
+    unfinished = directory / f"{UNFINISHED}model"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    trainer.save_model(str(unfinished), _internal_call=True)
+    for path in sorted(unfinished.iterdir(), key=lambda path: path.suffix == ".safetensors"):
+        os.replace(path, directory / path.name)
+    unfinished.rmdir()

@@ -1,0 +1,102 @@
+"""Models of runs: random, pretrained with languages, and taken from earlier runs."""
+
+import pytest
+import torch
+from tiny_models import tiny_config as tiny_model_config
+from tiny_runs import SIZE, tiny_bitexts, tiny_config
+from tiny_tokenizers import multilingual
+from transformers import AutoModelForSeq2SeqLM, BartTokenizer
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer
+from btg_seq2seq.training.build import build_model
+from btg_seq2seq.training.config import ModelConfig, TokenizerConfig
+from btg_seq2seq.training.data import Bitexts, Frames
+from btg_seq2seq.training.run import train
+
+
+def bart_tokenizer():
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "a", "b", "Ġa", "Ġb", "Ġ"]
+    vocabulary = {piece: row for row, piece in enumerate(pieces)}
+    tokenizer = BartTokenizer(vocab=vocabulary, merges=[("Ġ", "a"), ("Ġ", "b")])
+    add_segment_tokens(tokenizer)
+    return tokenizer
+
+
+def save_pretrained(directory, family, tokenizer):
+    """A plain model of Hugging Face and its tokenizer, as one finds them on the hub."""
+    AutoModelForSeq2SeqLM.from_config(tiny_model_config(family)).save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return str(directory)
+
+
+def two_steps(directory, model):
+    config = tiny_config(directory, steps=2, batch_size=2)
+    config.tokenizer, config.model = TokenizerConfig(), model
+    bitext = Bitext(["a b a", "b a", "a a", "b b a"], ["b a b", "a b", "b b", "b a a"])
+    return train(config, bitexts=Bitexts(bitext, bitext), quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("family", "tokenizer", "source", "target"),
+    [
+        ("m2m_100", "nllb", "eng_Latn", "zul_Latn"),
+        ("mbart", "mbart", "en_XX", "de_DE"),
+        ("mbart-50", "mbart-50", "en_XX", "de_DE"),
+    ],
+)
+def test_a_multilingual_model(tmp_path, family, tokenizer, source, target):
+    path = save_pretrained(tmp_path / "pretrained", family, multilingual(tokenizer))
+    languages = {"source_language": source, "target_language": target}
+    result = two_steps(tmp_path / "run", ModelConfig(path, **languages, max_segments=2))
+    # Prompt and labels together are what Hugging Face's tokenizer makes of the target.
+    loaded, saved = load_tokenizer(tmp_path / "run"), BTGSeq2Seq.from_pretrained(tmp_path / "run")
+    loaded.src_lang, loaded.tgt_lang = source, target
+    code = loaded.convert_tokens_to_ids(target)
+    assert code in saved.backbone.sentence_prompt()
+    assert saved.backbone.sentence_prompt(reverse=True)[-1] == loaded.convert_tokens_to_ids(source)
+    frames = Frames.of(loaded)
+    assert {name: getattr(saved.config, name) for name in frames.settings} == frames.settings
+    assert frames.settings["reverse_prefix"] + frames.settings["reverse_suffix"] != (
+        frames.settings["prefix"] + frames.settings["suffix"]
+    )
+    assert result.metrics["loss"] > 0
+
+
+def test_bart_whose_tokenizer_puts_a_token_before_sentences(tmp_path):
+    path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
+    result = two_steps(tmp_path / "run", ModelConfig(path, max_segments=2))
+    assert (result.model.config.prefix, result.model.config.suffix) == ([0], [2])
+    assert result.model.backbone.sentence_prompt() == (2, 0)
+
+
+def test_languages_of_a_model_that_has_none(tmp_path):
+    path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
+    model = ModelConfig(path, source_language="de", target_language="en")
+    with pytest.raises(ValueError, match="no language codes"):
+        two_steps(tmp_path / "run", model)
+
+
+def test_an_earlier_run_is_continued_with_fresh_parsers(tmp_path):
+    first = train(tiny_config(tmp_path / "plain", flat=True, steps=2), bitexts=tiny_bitexts())
+    tokenizer = load_tokenizer(tmp_path / "plain")
+    config = ModelConfig(init_from=str(tmp_path / "plain"), max_segments=2)
+    torch.manual_seed(5)
+    model = build_model(config, tokenizer, Frames.of(tokenizer))
+    assert model.config.max_segments == 2
+    for name, weight in first.model.named_parameters():
+        is_same = torch.equal(weight, model.get_parameter(name))
+        assert is_same == name.startswith("backbone") or weight.abs().max() == 0, name
+
+
+def test_a_plain_checkpoint_is_continued(tmp_path):
+    path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
+    result = two_steps(tmp_path / "run", ModelConfig(init_from=path, max_segments=2))
+    assert result.model.backbone.model.config.model_type == "bart"
+
+
+def test_a_model_that_is_not_there(tmp_path):
+    tokenizer = bart_tokenizer()
+    config = ModelConfig(init_from=str(tmp_path / "nowhere"), **SIZE)
+    with pytest.raises(ValueError, match=r"init_from: there is no model in .*nowhere"):
+        build_model(config, tokenizer, Frames.of(tokenizer))

@@ -1,0 +1,91 @@
+"""Recombination during training: what is replaced when, what never is, and exact resume."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from tiny_runs import tiny_bitext, tiny_config
+from transformers import TrainerCallback
+
+from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.run import train
+
+
+class Watch(TrainerCallback):
+    """Notes the sentences of every step; may stop the process at one."""
+
+    def __init__(self, kill_at=None):
+        self.kill_at, self.trainer, self.batches = kill_at, None, []
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == self.kill_at:
+            raise KilledError
+
+
+class KilledError(Exception):
+    pass
+
+
+def config_of(directory, **recombination):
+    config = tiny_config(directory, steps=12, batch_size=8)
+    settings = {"start": 5, "every": 3, "share": 0.6} | recombination
+    return replace(config, recombination=RecombinationConfig(**settings))
+
+
+def run(config, excluded=(), **options):
+    bitexts = Bitexts(tiny_bitext("train", 50), tiny_bitext("dev", 10), excluded)
+    return train(config, bitexts=bitexts, quiet=True, **options)
+
+
+def test_most_steps_behind_the_start_learn_from_recombined_sentences(tmp_path):
+    result = run(config_of(tmp_path / "run"))
+    logged = {entry["step"]: entry for entry in result.history if "loss" in entry}
+    # A recombined batch is learned whole: there are no terms of cuts.
+    flat = [step for step, entry in logged.items() if "phrases" not in entry]
+    assert flat
+    assert min(flat) > 5
+    assert len(flat) < 7
+    assert result.recombined["made"] >= 8 * len(flat) / 2
+
+
+def test_a_killed_run_resumes_exactly(tmp_path):
+    whole = run(config_of(tmp_path / "whole"))
+    config = config_of(tmp_path / "run")
+    with pytest.raises(KilledError):
+        run(config, callbacks=[Watch(kill_at=10)])
+    resumed = run(config, resume=True)
+    assert resumed.history == whole.history
+    assert resumed.recombined == whole.recombined
+    weights = resumed.model.state_dict()
+    assert all(torch.equal(weights[name], w) for name, w in whole.model.state_dict().items())
+
+
+def test_what_is_excluded_is_never_made(tmp_path, monkeypatch):
+    """Every sentence that a first run makes is excluded from a second one."""
+    made = []
+    from btg_seq2seq.training import recombined
+
+    collate = recombined.Collator.__call__
+
+    def noting(self, examples):
+        made.extend(tuple(example["input_ids"]) for example in examples)
+        return collate(self, examples)
+
+    monkeypatch.setattr(recombined.Collator, "__call__", noting)
+    first = run(config_of(tmp_path / "a"))
+    known = [*tiny_bitext("train", 50).source, *tiny_bitext("dev", 10).source]
+    sources = {tuple(ids) for ids in first.tokenizer(known)["input_ids"]}
+    new = [ids for ids in made if ids not in sources]
+    words = [first.tokenizer.decode(ids, skip_special_tokens=True) for ids in dict.fromkeys(new)]
+    assert words
+    made.clear()
+    second = run(config_of(tmp_path / "b"), excluded=words)
+    assert second.recombined["coincidences"] > 0
+    assert not set(made) & {tuple(ids) for ids in second.tokenizer(words)["input_ids"]}
+
+
+def test_settings_are_checked():
+    for wrong in ({"share": 1.5}, {"start": -1}, {"every": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            RecombinationConfig(**wrong)

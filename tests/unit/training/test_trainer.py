@@ -1,0 +1,306 @@
+"""Training runs: resumed exactly, stopped with reasons, and normalised over what they should be."""
+
+import json
+import os
+import signal
+
+import pytest
+import torch
+from tiny_runs import tiny_bitext, tiny_bitexts, tiny_config
+from transformers import TrainerCallback
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import Bitext, load_tokenizer
+from btg_seq2seq.training import run as run_module
+from btg_seq2seq.training.checkpoints import Checkpoints, average
+from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.objective import BTGObjective
+from btg_seq2seq.training.progress import TrainingInterrupted
+from btg_seq2seq.training.run import train
+
+
+class KilledError(Exception):
+    pass
+
+
+class AtStep(TrainerCallback):
+    """Does something when a step has ended, before its checkpoint."""
+
+    def __init__(self, step, action):
+        self.step, self.action = step, action
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == self.step:
+            self.action()
+
+
+def kill():
+    raise KilledError
+
+
+def run(config, bitexts=None, **options):
+    return train(config, bitexts=bitexts or tiny_bitexts(), quiet=True, **options)
+
+
+def assert_same_run(run, other):
+    assert run.history == other.history
+    assert run.metrics == other.metrics
+    assert run.averaged_steps == other.averaged_steps
+    weights, others = run.model.state_dict(), other.model.state_dict()
+    assert weights.keys() == others.keys()
+    for name, weight in weights.items():
+        assert torch.equal(weight, others[name]), name
+
+
+SETTINGS = {"accumulate": 2, "average_checkpoints": 2, "patience": 9, "schedule": "cosine"}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run in one piece; with dropout, accumulation, and epochs of four updates."""
+    return run(tiny_config(tmp_path_factory.mktemp("whole"), **SETTINGS))
+
+
+def test_a_run_learns_and_its_model_loads(whole):
+    losses = [entry["loss"] for entry in whole.history if "loss" in entry]
+    assert len(losses) == 12
+    assert losses[-1] < losses[0]
+    assert whole.averaged_steps == [9, 12]
+    loaded = BTGSeq2Seq.from_pretrained(whole.directory)
+    for name, weight in loaded.state_dict().items():
+        assert torch.equal(weight, whole.model.state_dict()[name])
+    text = tiny_bitext("dev", 1).source[0]
+    assert load_tokenizer(whole.directory)(text) == whole.tokenizer(text)
+
+
+def test_every_term_is_logged(whole):
+    trained = next(entry for entry in whole.history if "loss" in entry)
+    measured = next(entry for entry in whole.history if "eval_loss" in entry)
+    for name in ("loss", "flat", "cut_loss", "phrases", "reverse", "parsing"):
+        assert name in trained
+        assert f"eval_{name}" in measured
+    lines = (whole.directory / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == whole.history
+    assert list((whole.directory / "tensorboard").iterdir())
+
+
+def test_a_killed_run_resumes_exactly(whole, tmp_path):
+    config = tiny_config(tmp_path / "run", **SETTINGS)
+    with pytest.raises(KilledError):
+        run(config, callbacks=[AtStep(7, kill)])
+    torch.manual_seed(7)  # nothing may depend on what the process has drawn before
+    assert_same_run(whole, run(config, resume=True))
+    written = (tmp_path / "run" / "metrics.jsonl").read_text()
+    assert written == (whole.directory / "metrics.jsonl").read_text()
+
+
+def test_an_interrupted_run_is_saved_and_resumes(whole, tmp_path):
+    """From the end of an epoch, as it happens."""
+    config = tiny_config(tmp_path / "run", **SETTINGS)
+    interrupt = AtStep(7, lambda: os.kill(os.getpid(), signal.SIGINT))
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(TrainingInterrupted, match=r"step 8.*step-8.*--resume"):
+        run(config, callbacks=[interrupt])
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert_same_run(whole, run(config, resume=True))
+
+
+def test_a_finished_run_can_be_finished_again(whole):
+    config = tiny_config(whole.directory, **SETTINGS)
+    assert_same_run(whole, run(config, resume=True))
+
+
+def test_half_a_checkpoint_is_never_seen(tmp_path, monkeypatch):
+    config = tiny_config(tmp_path / "run", flat=True)
+    save = BTGSeq2Seq.save_pretrained
+    saved = []
+
+    def killed_while_saving(self, directory, **options):
+        save(self, directory, **options)
+        saved.append(directory)
+        if len(saved) == 3:
+            raise KilledError
+
+    monkeypatch.setattr(BTGSeq2Seq, "save_pretrained", killed_while_saving)
+    with pytest.raises(KilledError):
+        run(config)
+    monkeypatch.undo()
+    checkpoints = Checkpoints(tmp_path / "run")
+    assert saved[-1] not in map(str, map(checkpoints.path, checkpoints.steps))
+    for step in checkpoints.steps:
+        BTGSeq2Seq.from_pretrained(checkpoints.path(step))
+    result = run(config, resume=True)
+    assert result.steps == 12
+    assert not list((tmp_path / "run").rglob(".unfinished*"))
+
+
+def test_a_run_that_failed_before_it_began_is_in_nobodys_way(tmp_path):
+    with pytest.raises(ValueError, match="too small"):
+        run(tiny_config(tmp_path / "run", flat=True, batch_size=None, batch_tokens=1))
+    assert run(tiny_config(tmp_path / "run", flat=True, steps=1)).steps == 1
+
+
+def test_a_directory_that_is_taken(tmp_path):
+    config = tiny_config(tmp_path / "run", flat=True, steps=1)
+    run(config)
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds a run already.*--resume.*--overwrite"):
+        run(config)
+    config.seed = 1
+    with pytest.raises(ValueError, match="seed: 0 here, 1 there"):
+        run(config, resume=True)
+    run(config, overwrite=True)
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+    (tmp_path / "run" / "config.yaml").unlink()
+    with pytest.raises(ValueError, match="holds a model"):
+        run(config, resume=True)
+
+
+class Spoiled(BTGObjective):
+    """Loss or gradient of one sentence is not a number, from the third update on."""
+
+    spoil = staticmethod(lambda loss: loss * float("nan"))
+
+    def __call__(self, model, reading, index=None, *others):
+        output = super().__call__(model, reading, index, *others)
+        if self.step >= 2 and 4 in index:
+            output["loss"] = self.spoil(output["loss"])
+        return output
+
+
+class Root(torch.autograd.Function):
+    """Finite, with a gradient that is not."""
+
+    @staticmethod
+    def forward(context, loss):
+        return loss.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * float("inf")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"), [(Spoiled.spoil, "loss is nan"), (Root.apply, "gradient is")]
+)
+def test_what_is_not_finite_stops_with_the_lines(tmp_path, monkeypatch, spoil, what):
+    monkeypatch.setattr(run_module, "BTGObjective", Spoiled)
+    monkeypatch.setattr(Spoiled, "spoil", staticmethod(spoil))
+    models, build = [], run_module.build_model
+    monkeypatch.setattr(
+        run_module, "build_model", lambda *given: models.append(build(*given)) or models[0]
+    )
+    config = tiny_config(tmp_path / "run", flat=True, save_every=1, eval_every=100)
+    with pytest.raises(ValueError, match=what) as caught:
+        run(config)
+    message = str(caught.value)
+    lines = message.split("lines ")[1].split(" of ")[0].split(", ")
+    assert "5" in lines
+    assert len(lines) <= 8
+    assert "train.src and train.tgt" in message
+    checkpoint = Checkpoints(tmp_path / "run").last
+    assert str(checkpoint) in message
+    # The weights are those of the checkpoint: nothing was updated after it.
+    saved = BTGSeq2Seq.from_pretrained(checkpoint).state_dict()
+    for name, weight in models[0].state_dict().items():
+        assert torch.equal(weight, saved[name]), name
+
+
+def test_accumulated_batches_are_one_batch(tmp_path):
+    """Sixteen sentences at once, or in two parts with different numbers of tokens."""
+    bitexts = Bitexts(tiny_bitext("train", 16))
+    options = {"steps": 3, "save_every": 9}
+    whole = run(tiny_config(tmp_path / "a", 0.0, batch_size=16, **options), bitexts)
+    parts = run(tiny_config(tmp_path / "b", 0.0, batch_size=8, accumulate=2, **options), bitexts)
+    for entry, other in zip(whole.history, parts.history, strict=True):
+        for name in ("loss", "flat", "cut_loss", "grad_norm"):
+            assert entry[name] == pytest.approx(other[name], rel=1e-5)
+
+
+def test_the_best_checkpoint_becomes_the_model_and_training_stops_early(tmp_path):
+    measures = iter([0.2, 0.5, 0.4, 0.3, 0.9])
+    seen = []
+
+    def metrics(model, tokenizer, dev):
+        assert not model.training
+        seen.append(len(dev))
+        return {"bleu": next(measures)}
+
+    options = {"eval_every": 2, "save_every": 5, "metric": "bleu", "patience": 2}
+    result = run(tiny_config(tmp_path / "run", flat=True, **options), metrics=metrics)
+    assert result.steps == 8
+    assert result.averaged_steps == [4]
+    assert result.metrics["bleu"] == 0.9  # measured once more at the end
+    assert seen == [10] * 5
+    checkpoints = Checkpoints(tmp_path / "run")
+    assert checkpoints.steps == [4, 8]
+
+
+def test_a_metric_that_nobody_measures(tmp_path):
+    config = tiny_config(tmp_path / "run", flat=True, metric="bleu", eval_every=1)
+    with pytest.raises(ValueError, match=r"'bleu'.*measured by .*flat.*loss"):
+        run(config)
+
+
+def test_metrics_do_not_disturb_training(tmp_path):
+    def metrics(model, tokenizer, dev):
+        return {"drawn": torch.rand(()).item()}
+
+    options = {"steps": 4, "eval_every": 1}
+    alone = run(tiny_config(tmp_path / "a", flat=True, **options))
+    watched = run(tiny_config(tmp_path / "b", flat=True, **options), metrics=metrics)
+    for name, weight in alone.model.state_dict().items():
+        assert torch.equal(weight, watched.model.state_dict()[name])
+
+
+def test_without_a_dev_set_the_last_checkpoint_is_the_model(tmp_path):
+    result = run(
+        tiny_config(tmp_path / "run", flat=True, steps=4), Bitexts(tiny_bitext("train", 50))
+    )
+    assert result.averaged_steps == [4]
+    assert result.metrics == {}
+
+
+def test_the_parsers_have_a_learning_rate_of_their_own(tmp_path):
+    options = {"steps": 1, "learning_rate": 1e-30, "warmup": 0}
+    bitexts = Bitexts(tiny_bitext("train", 50))
+    still = run(tiny_config(tmp_path / "a", **options), bitexts).model
+    moved = run(tiny_config(tmp_path / "b", parser_learning_rate=1e-2, **options), bitexts).model
+    weights = {
+        name: (weight, still.get_parameter(name)) for name, weight in moved.named_parameters()
+    }
+    changed = {name for name, pair in weights.items() if not torch.equal(*pair)}
+    assert {name.split(".")[0] for name in changed} == {"prior", "posterior", "leaves"}
+
+
+def test_sentences_too_long_for_the_grammar_train_flat_and_are_counted(tmp_path, capsys):
+    bitext = tiny_bitext("train", 20)
+    long = " ".join(bitext.source[0].split() * 10)
+    bitext = Bitext([*bitext.source, long], [*bitext.target, long])
+    config = tiny_config(tmp_path / "run", steps=3)
+    config.model.max_grammar_length = 20
+    train(config, bitexts=Bitexts(bitext))
+    assert "1 training pairs have more than max_grammar_length=20 tokens" in capsys.readouterr().err
+
+
+def test_bf16_trains(tmp_path):
+    result = run(tiny_config(tmp_path / "run", steps=2, bf16=True))
+    assert result.model.forward.__func__ is BTGSeq2Seq.forward  # not wrapped any more
+    assert all(weight.dtype == torch.float32 for weight in result.model.parameters())
+
+
+def test_checkpoints_that_are_kept(tmp_path):
+    checkpoints = Checkpoints(tmp_path, every=3, keep=2)
+    for step in (2, 3, 6, 7, 9, 12, 13):
+        checkpoints.path(step).mkdir(parents=True)
+    checkpoints.prune(best=2)
+    # 13 is the last; of those before it, 7 was saved out of turn.
+    assert checkpoints.steps == [2, 12, 13]
+    assert checkpoints.averaged(2) == [12, 13]
+
+
+def test_the_average_is_the_mean(whole):
+    paths = [Checkpoints(whole.directory).path(step) for step in whole.averaged_steps]
+    states = [BTGSeq2Seq.from_pretrained(path).state_dict() for path in paths]
+    for name, weight in average(paths).items():
+        torch.testing.assert_close(weight, sum(state[name] for state in states) / 2)
