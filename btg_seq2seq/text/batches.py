@@ -36,6 +36,7 @@ class Example(TypedDict):
     labels: list[int]
     index: int
     tree: NotRequired[str]
+    segmentation: NotRequired[list[tuple[int, int]]]  # target phrases, one for each leaf
 
 
 class TokenTable:
@@ -168,8 +169,8 @@ def _lines(indices: list[int], shown: int = 5) -> str:
 class Collator:
     """Pads examples to a batch: a plain dictionary of tensors, and of ``trees`` where given.
 
-    Labels, index and tree may be absent. The ``Trainer`` of transformers takes away what the model
-    does not name in its ``forward`` unless ``remove_unused_columns=False``.
+    Labels, index, tree and segmentation may be absent. The ``Trainer`` of transformers takes away
+    what the model does not name in its ``forward`` unless ``remove_unused_columns=False``.
     """
 
     def __init__(self, pad_token_id: int) -> None:
@@ -188,6 +189,8 @@ class Collator:
             batch["index"] = torch.tensor([example["index"] for example in examples])  # [batch]
         if "tree" in examples[0]:
             batch["trees"] = [example["tree"] for example in examples]
+        if "segmentation" in examples[0]:
+            batch["segmentations"] = [example["segmentation"] for example in examples]
         return batch
 
 

@@ -1,0 +1,168 @@
+"""``btg augment``: a model's own phrases, recombined to new sentence pairs for any toolkit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count as count_from
+from pathlib import Path
+
+import numpy as np
+from jsonargparse import ArgumentParser, set_parsing_settings
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import Bitext, load_tokenizer, read_lines, write_lines
+from btg_seq2seq.training.collected import Derivations
+from btg_seq2seq.training.data import Frames, encode
+from btg_seq2seq.training.partners import continuing_tokens
+from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write recombined bitext; say on stderr what it took."""
+    options = _parser().parse_args(list(arguments))
+    if not Path(options.model).is_dir():
+        raise ValueError(f"{options.model}: there is no such directory with a trained model")
+    settings = RecombinationSettings(rate=options.rate, overlap=options.overlap, rare=options.rare)
+    excluded = [line for path in options.exclude for line in read_lines(path)]
+    bitext = Bitext.from_files(options.source, options.target)
+    wanted = len(bitext) if options.count is None else options.count
+    if wanted < 1:
+        raise ValueError(f"--count must be 1 or more, not {wanted}")
+
+    tokenizer = load_tokenizer(options.model)
+    model = BTGSeq2Seq.from_pretrained(options.model)
+    examples = encode(bitext, tokenizer, Frames.of(tokenizer), None, "keep")
+    _say(examples.summary())
+    derivations = Derivations.collect(
+        model,
+        examples,
+        batch_size=options.batch_size,
+        segment_rate=options.segment_rate,
+        seed=options.seed,
+    )
+    recombiner = Recombiner(
+        derivations,
+        examples,
+        settings,
+        tokenizer(excluded)["input_ids"] if excluded else (),
+        continuing_tokens(tokenizer),
+    )
+    new = augment(recombiner, tokenizer, wanted, options.seed, excluded)
+    if not new.pairs:
+        raise ValueError(
+            "no new sentence pair can be made: no phrase of the bitext can be swapped for another "
+            f"({len(derivations)} sentences, {_without_tree(derivations)} of them without a tree)"
+        )
+    sources, targets = zip(*new.pairs, strict=True)
+    write_lines(options.output_source, sources)
+    write_lines(options.output_target, targets)
+    _say(f"{len(new.pairs)} new pairs in {options.output_source} and {options.output_target}")
+    if len(new.pairs) < wanted:
+        _say(f"{wanted} were asked for, but no more than these were found")
+    _say(f"{new.coincidences} coincidences with excluded sources, none of them written")
+    if without := _without_tree(derivations):
+        _say(f"{without} sentences are too long for trees (max_grammar_length) and gave no phrases")
+    if new.unknown:
+        _say(f"{new.unknown} pairs left out because of words that the tokenizer does not know")
+    return 0
+
+
+@dataclass
+class Augmented:
+    """What ``augment`` made, and what it threw away."""
+
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    coincidences: int = 0
+    unknown: int = 0
+
+
+def augment(
+    recombiner: Recombiner,
+    tokenizer: PreTrainedTokenizerBase,
+    count: int,
+    seed: int,
+    excluded: Collection[str] = (),
+) -> Augmented:
+    """Up to ``count`` different new sentence pairs as text; fewer where there seem to be no more.
+
+    Sources of the bitext itself and ``excluded`` lines are never among them.
+    """
+    new, held_out = Augmented(), set(map(_spaced, excluded))
+    examples = recombiner.examples
+    seen = {tuple(examples.source[position]) for position in range(len(examples))}
+    for source, target in _rounds(recombiner, seed, seen):
+        if tokenizer.unk_token_id in source or tokenizer.unk_token_id in target:
+            new.unknown += 1
+            continue
+        text = str(tokenizer.decode(source, skip_special_tokens=True))
+        if _spaced(text) in held_out:  # the same text in other tokens is the same text
+            new.coincidences += 1
+            continue
+        new.pairs.append((text, str(tokenizer.decode(target, skip_special_tokens=True))))
+        if len(new.pairs) == count:
+            break
+    new.coincidences += recombiner.coincidences
+    return new
+
+
+def _rounds(
+    recombiner: Recombiner, seed: int, seen: set[tuple[int, ...]]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Recombine every sentence once a round, until a round finds next to nothing new."""
+    for number in count_from():
+        order = np.random.default_rng([seed, number]).permutation(len(recombiner.examples))
+        found = 0
+        for position in order.tolist():
+            made = recombiner.recombine(position, seed, number)
+            if made is not None and tuple(made[0]) not in seen:
+                seen.add(tuple(made[0]))
+                found += 1
+                yield made
+        if found * 100 < len(order):
+            return
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _without_tree(derivations: Derivations) -> int:
+    return int((np.diff(derivations.ends) == 0).sum())
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _parser() -> ArgumentParser:
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)  # they are the help
+    parser = ArgumentParser(
+        prog="btg augment",
+        description="Make new sentence pairs by swapping the aligned phrases that a model finds in "
+        "a bitext. The result is plain text, one sentence a line, for any toolkit.",
+    )
+    parser.add_argument("model", help="directory of a trained model")
+    parser.add_argument("source", help="source sentences, one a line")
+    parser.add_argument("target", help="their translations")
+    parser.add_argument("--output-source", required=True, help="file for the new sources")
+    parser.add_argument("--output-target", required=True, help="file for their translations")
+    parser.add_argument("--count", type=int | None, help="how many pairs; as many as there are")
+    parser.add_argument(
+        "--exclude",
+        nargs="+",
+        default=[],
+        help="files with sources that must not be made, such as those of test sets",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="what decides all that is random")
+    parser.add_argument("--batch-size", type=int, default=64, help="sentences parsed at a time")
+    parser.add_argument(
+        "--segment-rate",
+        type=float | None,
+        help="draw the number of phrases of a sentence with "
+        "this rate, rather than cut it into as many as possible",
+    )
+    parser.add_class_arguments(RecombinationSettings)
+    return parser

@@ -1,0 +1,138 @@
+"""Derivations of a whole training set: the trees and target phrases that a model finds in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from btg_seq2seq.grammar import Segmentation, Tree
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.batches import Collator, EncodedBitext
+from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
+
+
+@dataclass(frozen=True, eq=False)
+class Derivations:
+    """The phrases of the sentence pairs of a set, in target order; none where there is no tree.
+
+    Phrases in target order have one tree in normal form, so they are all that is kept.
+    """
+
+    spans: NDArray[np.int32]  # [phrases, 4]: source start and stop, target start and stop
+    ends: NDArray[np.int64]  # [sentences + 1]: where the phrases of a sentence begin
+    prefix: int = 0  # tokens before the source proper in ``input_ids``
+
+    @classmethod
+    def given(
+        cls,
+        trees: Iterable[Tree | None],
+        segmentations: Iterable[Segmentation | None],
+        prefix: int = 0,
+    ) -> Derivations:
+        """From trees and target phrases, such as gold ones."""
+        rows: list[list[tuple[int, ...]]] = []
+        for sentence, (tree, target) in enumerate(zip(trees, segmentations, strict=True)):
+            if tree is None or target is None:
+                rows.append([])
+            elif tree.segments != len(target):
+                raise ValueError(
+                    f"sentence {sentence}: {len(target)} target phrases for the "
+                    f"{tree.segments} leaves of {tree}"
+                )
+            else:
+                rows.append(
+                    [(*source, *to) for source, to in zip(tree.phrases, target, strict=True)]
+                )
+        return cls._packed(rows, prefix)
+
+    @classmethod
+    def _packed(cls, rows: Sequence[Sequence[Sequence[int]]], prefix: int) -> Derivations:
+        flat = [span for row in rows for span in row]
+        return cls(
+            np.array(flat, dtype=np.int32).reshape(-1, 4),
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+            prefix,
+        )
+
+    @classmethod
+    @torch.inference_mode()
+    def collect(
+        cls,
+        model: BTGSeq2Seq,
+        examples: EncodedBitext,
+        *,
+        batch_size: int = 64,
+        segment_rate: float | None = None,
+        seed: int = 0,
+    ) -> Derivations:
+        """The most probable derivations of a set under the model's posterior.
+
+        A sentence is cut into as many phrases as it and the model allow; or, with a
+        ``segment_rate``, into a number drawn from the geometric distribution by ``seed``.
+        """
+        uniforms = np.random.default_rng([seed, 1]).random(len(examples))
+        order = np.argsort(examples.lengths.max(1), kind="stable")
+        collate = Collator(model.backbone.pad)
+        rows: list[list[list[int]]] = [[] for _ in range(len(examples))]
+        was_training = model.training
+        model.train(False)
+        for first in range(0, len(order), batch_size):
+            positions = order[first : first + batch_size]
+            batch = collate([examples[int(position)] for position in positions])
+            inputs = [batch[name] for name in ("input_ids", "attention_mask", "labels")]
+            reading = model.read(*(tensor.to(model.device) for tensor in inputs))
+            if reading.pair is None:
+                continue
+            positions = positions[reading.rows.cpu().numpy()]
+            segments = most_segments(model, reading.pair)
+            if segment_rate is not None:
+                drawn = torch.as_tensor(uniforms[positions], device=segments.device)
+                segments = draw_segments(segments, segment_rate, drawn)
+            parsers = Parsers.of(model, reading.pair, segments)
+            trees = parsers.posterior.argmax
+            targets = parsers.leaves(trees).argmax
+            spans = torch.cat([trees.phrases, targets.phrases], -1)  # [batch, segments, 4]
+            for position, count, row in zip(
+                positions.tolist(), segments.tolist(), spans.tolist(), strict=True
+            ):
+                rows[position] = row[:count]
+        model.train(was_training)
+        return cls._packed(rows, len(model.config.prefix))
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def phrases(self, position: int) -> list[list[int]]:
+        """Source start and stop, target start and stop of a sentence's phrases."""
+        rows: list[list[int]] = self.spans[self.ends[position] : self.ends[position + 1]].tolist()
+        return rows
+
+    def __getitem__(self, position: int) -> tuple[Tree, Segmentation] | None:
+        """The tree and the target phrases of a sentence; nothing if it has none."""
+        position = range(len(self))[position]
+        rows = self.phrases(position)
+        if not rows:
+            return None
+        tree = Tree.from_phrases([(start, stop) for start, stop, _, _ in rows])
+        return tree, [(start, stop) for _, _, start, stop in rows]
+
+    def save(self, path: str | Path) -> None:
+        """Write to a file of safetensors."""
+        prefix = np.array([self.prefix], dtype=np.int64)
+        save_file({"spans": self.spans, "ends": self.ends, "prefix": prefix}, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Derivations:
+        """Read what ``save`` wrote."""
+        try:
+            arrays = load_file(path)
+            return cls(arrays["spans"], arrays["ends"], int(arrays["prefix"][0]))
+        except (OSError, SafetensorError, KeyError) as error:
+            raise ValueError(f"{path}: no derivations can be read: {error}") from error

@@ -1,0 +1,174 @@
+"""Which phrases may stand in for each other: places in trees, and how alike what stands there is.
+
+A slot is a place in a tree, told by the way to it from the root. Phrases of one slot can be swapped
+without changing any order. Two slots exchange phrases if they hold the same phrase pairs, about as
+often as two samples of one slot would: nothing is known of a task's grammar.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from random import Random
+from statistics import median
+from typing import NamedTuple
+
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.grammar import Node, Tree
+
+ROOT = ""
+_FEW = 3  # a phrase pair is rare if it occurs so many times less often than half of all do
+Pair = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
+
+
+class Part(NamedTuple):
+    """A part of a tree: its slot and its leaves ``[first, stop)``, counted in target order."""
+
+    slot: str  # from the root down: [ or < and 1 or 2, the first or second part in the target
+    first: int
+    stop: int
+    inverted: bool = False
+    parts: tuple[Part, ...] = ()  # in target order; a leaf has none
+
+    @classmethod
+    def of_order(cls, permutation: tuple[int, ...]) -> Part:
+        """The whole tree whose leaves, in target order, have these ranks in the source."""
+        return cls._of(Tree.from_phrases([(rank, rank + 1) for rank in permutation]), ROOT, 0)
+
+    @classmethod
+    def _of(cls, tree: Tree, slot: str, first: int) -> Part:
+        if not isinstance(tree, Node):
+            return cls(slot, first, first + 1)
+        middle = first + tree.first.segments
+        parts = (
+            cls._of(tree.first, child_slot(slot, tree.inverted, 1), first),
+            cls._of(tree.second, child_slot(slot, tree.inverted, 2), middle),
+        )
+        return cls(slot, first, first + tree.segments, tree.inverted, parts)
+
+    def below(self) -> Iterator[Part]:
+        """All parts but the whole."""
+        for part in self.parts:
+            yield part
+            yield from part.below()
+
+
+def child_slot(slot: str, inverted: bool, number: int) -> str:
+    """The slot of a part of a node: the first or second in the target."""
+    return f"{slot}{'<' if inverted else '['}{number}"
+
+
+def overlaps(counts: Mapping[str, Mapping[Pair, int]]) -> dict[tuple[str, str], float]:
+    """Morisita's index of every two slots that have a phrase pair in common.
+
+    The chance that a phrase pair from one slot equals one from the other, over the chance within a
+    slot: 0 where nothing is shared, about 1 for two samples of the same phrases, however small.
+    Pairs seen once, as wrong boundaries make them, hardly count.
+    """
+    slots_of: defaultdict[Pair, list[str]] = defaultdict(list)
+    for slot, pairs in counts.items():
+        for pair in pairs:
+            slots_of[pair].append(slot)
+    shared: Counter[tuple[str, str]] = Counter()
+    for pair, slots in slots_of.items():
+        for one, other in combinations(sorted(slots), 2):
+            shared[one, other] += counts[one][pair] * counts[other][pair]
+    sizes = {slot: sum(pairs.values()) for slot, pairs in counts.items()}
+    within = {
+        slot: sum(count * (count - 1) for count in pairs.values())
+        / max(1, sizes[slot] * (sizes[slot] - 1))
+        for slot, pairs in counts.items()
+    }
+    return {
+        (one, other): 2 * equal / (sizes[one] * sizes[other]) / (within[one] + within[other])
+        for (one, other), equal in shared.items()
+        if within[one] + within[other] > 0
+    }
+
+
+class Partners:
+    """For every slot, the parts of sentences that may stand there.
+
+    Args:
+        pairs: by slot, the phrase pair that each sentence has there.
+        overlap: two slots with at least this Morisita index exchange phrases.
+        rare: phrase pairs that occur a third as often as is usual in their slot, or less, are
+            taken for wrong, unless they are more than this share of it: rare phrases are then
+            nothing unusual.
+    """
+
+    def __init__(
+        self, pairs: Mapping[str, Mapping[int, Pair]], overlap: float, rare: float
+    ) -> None:
+        counts = {slot: Counter(chosen.values()) for slot, chosen in pairs.items()}
+        self.sentences = {
+            slot: array("q", _without_rare(chosen, counts[slot], rare))
+            for slot, chosen in pairs.items()
+        }
+        self.overlaps = overlaps(counts)
+        self.slots = {slot: [slot] for slot in pairs}
+        for (one, other), index in sorted(self.overlaps.items()):
+            if index >= overlap:
+                self.slots[one].append(other)
+                self.slots[other].append(one)
+        self.sizes = {
+            slot: sum(len(self.sentences[other]) for other in others)
+            for slot, others in self.slots.items()
+        }
+
+    def draw(self, slot: str, random: Random) -> tuple[int, str] | None:
+        """A sentence, and the slot of its part that is to stand in this one; each equally likely.
+
+        By occurrences, not by different phrase pairs: of those, wrong boundaries make many.
+        """
+        place = int(random.random() * self.sizes[slot])
+        for other in self.slots[slot]:
+            sentences = self.sentences[other]
+            if place < len(sentences):
+                return sentences[place], other
+            place -= len(sentences)
+        return None
+
+
+def _without_rare(chosen: Mapping[int, Pair], counts: Mapping[Pair, int], rare: float) -> list[int]:
+    """The sentences of a slot, without phrase pairs that look like mistakes."""
+    often = [counts[pair] for pair in chosen.values()]
+    limit = median(often) / _FEW
+    if sum(count <= limit for count in often) > rare * len(often):
+        return list(chosen)
+    return [sentence for sentence, pair in chosen.items() if counts[pair] > limit]
+
+
+# Scripts that write words without spaces between them: any character may begin a phrase.
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+
+
+def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Tokens within a word: a phrase that starts with one, or ends before one, cuts a word."""
+    vocabulary = tokenizer.get_vocab()
+    special = set(tokenizer.all_special_tokens)
+    word_starts, continuation = ("▁", "Ġ"), "##"
+    marked = any(token.startswith(word_starts) for token in vocabulary if token not in special)
+    glued = any(token.startswith(continuation) for token in vocabulary)
+
+    def continues(token: str) -> bool:
+        if token in special:
+            return False
+        if token.startswith("<0x") and token.endswith(">"):  # a byte, perhaps of a character
+            return True
+        if not marked:
+            return glued and token.startswith(continuation)
+        return not token.startswith(word_starts) and _joins_words(token[0])
+
+    return frozenset(number for token, number in vocabulary.items() if token and continues(token))
+
+
+def _joins_words(character: str) -> bool:
+    """Whether a word goes on with the character: a letter, a digit or a mark on a letter."""
+    if unicodedata.category(character)[0] not in "LMN":
+        return False
+    return not unicodedata.name(character, "").startswith(_UNSPACED)

@@ -1,0 +1,289 @@
+"""New sentence pairs from old ones: aligned phrases are swapped along the trees of sentences.
+
+Carries what the grammar knows into the flat mode: a model trained on recombined pairs translates
+known phrases in new company, or in new places, without being told of trees. ``collected.py`` holds
+the trees; ``partners.py`` says what may be swapped.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import accumulate, pairwise
+from random import Random
+
+import numpy as np
+
+from btg_seq2seq.grammar import Tree
+from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
+from btg_seq2seq.training.collected import Derivations
+from btg_seq2seq.training.partners import ROOT, Pair, Part, Partners, child_slot
+
+Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
+_TRIES = 10  # to recombine one sentence so that the result may be used
+
+
+@dataclass
+class RecombinationSettings:
+    """How sentences are recombined."""
+
+    rate: float = 1.0
+    """Probability that a part of a tree is replaced. Its own parts may be replaced in turn, so at 1
+    every phrase of the result comes from another sentence."""
+
+    overlap: float = 0.25
+    """Places in trees exchange phrases if what stands there overlaps by this much: 0 is nothing, 1
+    is as much as two samples of the same phrases (Morisita's index)."""
+
+    rare: float = 0.2
+    """Phrase pairs that are far rarer than is usual in their place are taken for wrong, and are not
+    passed on, unless they are more than this share of what stands there."""
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "rare"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)}")
+        if self.overlap <= 0:
+            raise ValueError(f"overlap must be more than 0, not {self.overlap}")
+
+
+class Recombiner:
+    """Makes new sentence pairs of a set's own phrases; the numbers given decide what it makes.
+
+    Args:
+        derivations: of ``examples``, sentence by sentence.
+        examples: the sentence pairs.
+        settings: how to recombine.
+        excluded: sources, as the ``input_ids`` of an example, that must never be made.
+        continuing: tokens within words, see ``continuing_tokens``: no word will be cut.
+
+    Attributes:
+        made: sentence pairs that were put together so far.
+        coincidences: how many of them were excluded, and put together again in another way.
+    """
+
+    def __init__(
+        self,
+        derivations: Derivations,
+        examples: EncodedBitext,
+        settings: RecombinationSettings | None = None,
+        excluded: Iterable[Sequence[int]] = (),
+        continuing: Collection[int] = frozenset(),
+    ) -> None:
+        if len(derivations) != len(examples):
+            raise ValueError(
+                f"{len(derivations)} derivations for {len(examples)} sentence pairs: collect them "
+                "from the same set"
+            )
+        self.settings = settings or RecombinationSettings()
+        self.derivations, self.examples = derivations, examples
+        self.excluded = {tuple(source) for source in excluded}
+        self.made = self.coincidences = 0
+        self._window: tuple[int, ...] = ()  # what the batches that are kept were made for
+        self._batches: list[list[Example]] = []
+        # Nothing that is made is longer than what is there.
+        self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
+        # Plain arrays: reading single numbers from those of NumPy is slow.
+        self._spans = [array("i", column.tolist()) for column in derivations.spans.T]
+        self._first_leaf = array("q", derivations.ends.tolist())
+        self._trees: list[Mapping[str, Part]] = []  # by slot; without a derivation, empty
+        self._stays: dict[int, set[str]] = {}  # slots whose phrases would cut a word
+        pairs: defaultdict[str, dict[int, Pair]] = defaultdict(dict)
+        for sentence in range(len(examples)):
+            phrases = derivations.phrases(sentence)
+            self._trees.append(_parts_by_slot(_ranks(phrases)))
+            for slot, pair, cuts_a_word in self._pairs(sentence, phrases, frozenset(continuing)):
+                if cuts_a_word:
+                    self._stays.setdefault(sentence, set()).add(slot)
+                else:
+                    pairs[slot][sentence] = pair
+        self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
+
+    def _pairs(
+        self, sentence: int, phrases: Sequence[Sequence[int]], continuing: frozenset[int]
+    ) -> Iterator[tuple[str, Pair, bool]]:
+        """What stands in each slot of a sentence, and whether it begins or ends within a word."""
+        source = self.examples.source[sentence][self.derivations.prefix :]
+        target = self.examples.target[sentence]
+        stops = [(phrase[1], phrase[3]) for phrase in phrases]
+        if any(stop > len(source) or last > len(target) for stop, last in stops):
+            raise ValueError(
+                f"{self.examples.name}: line {self.examples.index[sentence] + 1} is shorter than "
+                "its derivation: collect the derivations from the same set"
+            )
+        for slot, part in self._trees[sentence].items():
+            if slot == ROOT:
+                continue
+            own = phrases[part.first : part.stop]
+            start, stop = min(phrase[0] for phrase in own), max(phrase[1] for phrase in own)
+            first, last = own[0][2], own[-1][3]
+            edges = {source[start], target[first], *source[stop:][:1], *target[last:][:1]}
+            pair = tuple(source[start:stop]), tuple(target[first:last])
+            yield slot, pair, not continuing.isdisjoint(edges)
+
+    def recombine(self, position: int, *numbers: int) -> tuple[list[int], list[int]] | None:
+        """New ``input_ids`` and ``labels`` in place of a sentence pair's; the frames are kept.
+
+        A function of ``numbers``, such as a seed and an epoch, and of ``position``, the place of
+        the pair in ``examples``. Nothing where nothing can be swapped, or where ten attempts gave
+        what is excluded or longer than any of the examples.
+        """
+        made = self._recombine(position, *numbers)
+        return None if made is None else made[:2]
+
+    def _recombine(
+        self, position: int, *numbers: int
+    ) -> tuple[list[int], list[int], list[Aligned]] | None:
+        tree = self._trees[position]
+        if len(tree) < 2:
+            return None
+        random = Random(" ".join(map(str, (*numbers, position))))
+        old_source, old_target = self.examples.source[position], self.examples.target[position]
+        prefix = self.derivations.prefix
+        leaves = slice(*self._first_leaf[position : position + 2])
+        source_stop = prefix + max(self._spans[1][leaves])
+        target_stop = self._spans[3][leaves][-1]
+        for _ in range(_TRIES):
+            new_source, new_target, phrases = self._fill(position, tree[ROOT], random)
+            source = old_source[:prefix] + new_source.tolist() + old_source[source_stop:]
+            target = new_target.tolist() + old_target[target_stop:]
+            self.made += 1
+            if tuple(source) in self.excluded:
+                self.coincidences += 1
+            elif len(source) <= self._longest_source and len(target) <= self._longest_target:
+                return source, target, phrases
+        return None
+
+    def batch(self, seed: int, step: int, size: int) -> list[Example]:
+        """Recombined sentence pairs of like lengths for a step of training.
+
+        A function of the numbers. Sentences that share a batch before they are recombined have any
+        length after it; so those of many steps are made at once and shared out by their lengths.
+        """
+        window, place = divmod(step, WINDOW_BATCHES)
+        if self._window != (seed, window, size):
+            self._window = seed, window, size
+            self._batches = self._make_batches(seed, window, size)
+        return self._batches[place]
+
+    def _make_batches(self, seed: int, window: int, size: int) -> list[list[Example]]:
+        random = np.random.default_rng([seed, window])
+        rows: list[Example] = []
+        for position in random.integers(len(self.examples), size=WINDOW_BATCHES * size).tolist():
+            new = self._recombine(position, seed, window, len(rows))
+            rows.append(self._example(position, new))
+        lengths = [[len(row["input_ids"]), len(row["labels"])] for row in rows]
+        batches = BucketSampler(lengths, batch_size=size, seed=seed).global_batches(window)
+        return [[rows[row] for row in batch] for batch in batches]
+
+    def _example(
+        self, position: int, new: tuple[list[int], list[int], list[Aligned]] | None
+    ) -> Example:
+        """What was made in place of a sentence pair, or the pair itself, with its derivation."""
+        old = self.examples[position]
+        own = [
+            (start, stop, last - first)
+            for start, stop, first, last in self.derivations.phrases(position)
+        ]
+        source, target, phrases = new or (old["input_ids"], old["labels"], own)
+        ends = list(accumulate(length for _, _, length in phrases))
+        if not ends:  # there is no derivation: one phrase, which will not be learned from
+            frame = len(source) - self.derivations.prefix
+            phrases, ends = [(0, frame - 1, len(target) - 1)], [len(target) - 1]
+        return Example(
+            input_ids=source,
+            labels=target,
+            index=old["index"],
+            tree=str(Tree.from_phrases([(start, stop) for start, stop, _ in phrases])),
+            segmentation=list(pairwise([0, *ends])),
+        )
+
+    def _fill(
+        self, sentence: int, part: Part, random: Random
+    ) -> tuple[array[int], array[int], list[Aligned]]:
+        """Source, target and phrases of a part or of what replaces it, down to the leaves."""
+        if (
+            part.slot != ROOT
+            and random.random() < self.settings.rate
+            and part.slot not in self._stays.get(sentence, ())
+        ):
+            partner = self.partners.draw(part.slot, random)
+            if partner is not None:
+                sentence, slot = partner
+                part = self._trees[sentence][slot]
+        if not part.parts:
+            source, target = self._leaf(sentence, part.first)
+            return source, target, [(0, len(source), len(target))]
+        first, second = part.parts
+        source, target, phrases = self._fill(sentence, first, random)
+        more_source, more_target, more = self._fill(sentence, second, random)
+        target = target + more_target
+        if part.inverted:
+            return more_source + source, target, _moved(phrases, len(more_source)) + more
+        return source + more_source, target, phrases + _moved(more, len(source))
+
+    def _leaf(self, sentence: int, leaf: int) -> tuple[array[int], array[int]]:
+        start, stop, first, last = (
+            column[self._first_leaf[sentence] + leaf] for column in self._spans
+        )
+        source, target = self.examples.source, self.examples.target
+        at = source.ends[sentence] + self.derivations.prefix
+        to = target.ends[sentence]
+        return source.tokens[at + start : at + stop], target.tokens[to + first : to + last]
+
+    def reachable(self, source: Sequence[int]) -> bool:
+        """Whether a source, without its frame, could ever be made if it were not excluded.
+
+        Exact for what is swapped at all: a part that stays in its sentence is not looked at.
+        """
+        tokens, (leaves, orientations) = tuple(source), self._language
+
+        @cache
+        def can_stand(slot: str, i: int, k: int) -> bool:
+            return any(
+                tokens[i:k] in leaves[other]
+                or any(splits(other, inverted, i, k) for inverted in orientations[other])
+                for other in self.partners.slots.get(slot, ())
+            )
+
+        def splits(slot: str, inverted: bool, i: int, k: int) -> bool:
+            left, right = (child_slot(slot, inverted, 1 + (side != inverted)) for side in (0, 1))
+            return any(can_stand(left, i, j) and can_stand(right, j, k) for j in range(i + 1, k))
+
+        return any(splits(ROOT, inverted, 0, len(tokens)) for inverted in orientations[ROOT])
+
+    @cached_property
+    def _language(self) -> tuple[Mapping[str, set[tuple[int, ...]]], Mapping[str, set[bool]]]:
+        """For each slot, the leaves and the orientations of the nodes that may stand there."""
+        leaves: defaultdict[str, set[tuple[int, ...]]] = defaultdict(set)
+        orientations: defaultdict[str, set[bool]] = defaultdict(set)
+        roots = [sentence for sentence, tree in enumerate(self._trees) if len(tree) > 1]
+        for slot, sentences in {ROOT: roots, **self.partners.sentences}.items():
+            for sentence in sentences:
+                part = self._trees[sentence][slot]
+                if part.parts:
+                    orientations[slot].add(part.inverted)
+                else:
+                    leaves[slot].add(tuple(self._leaf(sentence, part.first)[0]))
+        return leaves, orientations
+
+
+def _moved(phrases: list[Aligned], by: int) -> list[Aligned]:
+    return [(start + by, stop + by, length) for start, stop, length in phrases]
+
+
+def _ranks(phrases: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """For each phrase in target order, its rank in the source."""
+    starts = sorted(phrase[0] for phrase in phrases)
+    return tuple(starts.index(phrase[0]) for phrase in phrases)
+
+
+@cache
+def _parts_by_slot(ranks: tuple[int, ...]) -> Mapping[str, Part]:
+    if not ranks:
+        return {}
+    whole = Part.of_order(ranks)
+    return {part.slot: part for part in (whole, *whole.below())}

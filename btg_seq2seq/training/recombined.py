@@ -1,0 +1,145 @@
+"""Recombination during training: in most steps, sentences make way for recombined ones.
+
+From a step on, the model's own derivations of the training set are collected, again and again as
+they get better. In a share of the steps a batch is replaced by sentences recombined from them: they
+are learned whole, and with the derivations they were made by, which costs far less than to look for
+derivations. What is made is a function of the seed and the step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import Collator, EncodedBitext
+from btg_seq2seq.training.collected import Derivations
+from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner
+
+DERIVATIONS_FILE = "derivations.safetensors"
+COUNTS_FILE = "recombination.json"
+
+
+@dataclass
+class RecombinationConfig(RecombinationSettings):
+    """Sentences recombined from the model's own phrases, to teach the flat mode."""
+
+    share: float = 0.9
+    """Share of the steps that learn from recombined sentences."""
+
+    start: int | None = None
+    """Step from which on sentences are recombined; nothing: never. The parsers should have found
+    their trees by then."""
+
+    every: int = 1000
+    """Steps after which the derivations of the training set are collected anew."""
+
+    exclude: list[str] = field(default_factory=list)
+    """Files of sources, such as a test set's, that must never be made. Those of the dev set never
+    are."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"recombination.share must lie between 0 and 1, not {self.share}")
+        if self.start is not None and self.start < 0:
+            raise ValueError(f"recombination.start must be 0 or more, not {self.start}")
+        if self.every < 1:
+            raise ValueError(f"recombination.every must be 1 or more, not {self.every}")
+
+    @property
+    def settings(self) -> RecombinationSettings:
+        """How sentences are recombined."""
+        own = asdict(self)
+        return RecombinationSettings(
+            **{name: own[name] for name in RecombinationSettings.__dataclass_fields__}
+        )
+
+
+class RecombinedBatches:
+    """Replaces sentences of batches; made for one training set.
+
+    Args:
+        config: when and how much.
+        examples: the training set.
+        excluded: sources, as ``input_ids``, that must never be made.
+        continuing: tokens within words, see ``partners.continuing_tokens``.
+        pad: the padding token.
+        seed: of what is drawn.
+        parts: batches of an update, where gradients are accumulated.
+        processes, rank: of how many processes this is which.
+    """
+
+    def __init__(
+        self,
+        config: RecombinationConfig,
+        examples: EncodedBitext,
+        excluded: Sequence[Sequence[int]],
+        continuing: frozenset[int],
+        pad: int,
+        seed: int,
+        parts: int = 1,
+        processes: int = 1,
+        rank: int = 0,
+    ) -> None:
+        self.config, self.examples, self.seed = config, examples, seed
+        self.parts, self.processes, self.rank = parts, processes, rank
+        self.excluded, self.continuing = excluded, continuing
+        self.collate = Collator(pad)
+        self.derivations: Derivations | None = None
+        self.recombiner: Recombiner | None = None
+        self.made = self.coincidences = 0  # by earlier recombiners
+
+    def is_due(self, step: int) -> bool:
+        """Whether derivations are to be collected before this step."""
+        start = self.config.start
+        return start is not None and step >= start and (step - start) % self.config.every == 0
+
+    def collect(self, model: BTGSeq2Seq) -> None:
+        """Collect the model's derivations of the training set, and recombine these from now on."""
+        self._use(Derivations.collect(model, self.examples))
+
+    def _use(self, derivations: Derivations) -> None:
+        self.made, self.coincidences = self.counts["made"], self.counts["coincidences"]
+        self.derivations = derivations
+        self.recombiner = Recombiner(
+            derivations, self.examples, self.config.settings, self.excluded, self.continuing
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Sentences made so far, and how many of them were excluded ones and made anew."""
+        now = self.recombiner
+        return {
+            "made": self.made + (now.made if now else 0),
+            "coincidences": self.coincidences + (now.coincidences if now else 0),
+        }
+
+    def __call__(self, batch: dict[str, Any], update: int, part: int = 0) -> dict[str, Any]:
+        """The batch of an update, or of a part of it; or a recombined one in its place.
+
+        Of what is made for all processes together, this one gets its share.
+        """
+        if self.recombiner is None or Random(f"{self.seed} {update}").random() >= self.config.share:
+            return batch
+        size = len(batch["index"]) * self.processes
+        rows = self.recombiner.batch(self.seed, update * self.parts + part, size)
+        return self.collate(rows[self.rank :: self.processes])
+
+    def save(self, directory: Path) -> None:
+        """Write what a resumed run needs into a checkpoint."""
+        if self.derivations is not None:
+            self.derivations.save(directory / DERIVATIONS_FILE)
+            text = json.dumps(self.counts)
+            (directory / COUNTS_FILE).write_text(text, encoding="utf-8")
+
+    def load(self, directory: Path) -> None:
+        """Go on from a checkpoint."""
+        if (directory / DERIVATIONS_FILE).exists():
+            counts = json.loads((directory / COUNTS_FILE).read_text(encoding="utf-8"))
+            self._use(Derivations.load(directory / DERIVATIONS_FILE))
+            self.made, self.coincidences = counts["made"], counts["coincidences"]
