@@ -1,62 +1,176 @@
-"""What ``make demo`` shows: the grammar at work on one sentence."""
+"""``btg demo``: a seq2seq model and a BTG model learn the same toy task, side by side.
 
-import torch
+SVO-SOV sentences: a subject, a verb and an object, each a phrase of random words, become subject,
+object, verb. The test puts known phrases in new company: what a plain seq2seq model has learned by
+heart does not help, phrases that were found do.
+"""
 
-from btg_seq2seq.grammar import LeafCRF, Tree, TreeCRF, splits, truncated_geometric
+from __future__ import annotations
 
-SOURCE = ["她", "昨天", "在", "桥上", "遇见", "了", "她的", "朋友"]
-TARGET = ["yesterday", "she", "met", "her", "friend", "on", "the", "bridge"]
-# How a person would cut and reorder it: "yesterday / she / met her friend / on the bridge".
-WANTED = Tree.from_phrases([(1, 2), (0, 1), (4, 8), (2, 4)])
-TARGET_FENCEPOSTS = [0, 1, 2, 5, 8]
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
+import jsonargparse
+from rich.console import Console
+from rich.table import Table
 
-def prefer(wanted: list[tuple[int, int, int]], length: int, strength: float) -> torch.Tensor:
-    """Scores that give the wanted splits a bonus over noise, ``[1, splits]``."""
-    every = splits(length)
-    noise = torch.randn(1, len(every), generator=torch.Generator().manual_seed(0))
-    bonus = [strength * (tuple(split) in wanted) for split in every.tolist()]
-    return noise + torch.tensor([bonus])
+from btg_seq2seq.cli.dev_metrics import DevMetrics
+from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.evaluation.metrics import exact_match
+from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
+from btg_seq2seq.text import Bitext, write_lines
+from btg_seq2seq.training.config import (
+    ModelConfig,
+    OptimisationConfig,
+    TokenizerConfig,
+    TrainConfig,
+)
+from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.run import TrainResult, train
+from btg_seq2seq.training.settings import ObjectiveSettings
 
-
-def main() -> None:
-    """Print a distribution over trees: its best tree, samples, and the target phrases."""
-    print("source:", " ".join(SOURCE))
-    print("target:", " ".join(TARGET))
-    print("scores: not learned; noise, plus a bonus for the splits a person would choose\n")
-    length, segments = len(SOURCE), WANTED.segments
-    scores = torch.stack(
-        [
-            prefer(
-                [(n.start, n.split, n.stop) for n in WANTED.nodes if n.inverted == inverted],
-                length,
-                strength=3.0,
-            )
-            for inverted in (False, True)
-        ],
-        dim=-1,
-    )  # [1, splits, 2]
-    crf = TreeCRF(scores, lengths=[length], segments=[segments])
-    print(f"trees with {segments} leaves: entropy {crf.entropy.item():.2f} nats")
-    print("square brackets keep the order of the source, angle brackets invert it\n")
-    generator = torch.Generator().manual_seed(1)
-    shown = {"most probable": crf.argmax}
-    shown |= {f"sample {draw}": crf.sample(generator) for draw in (1, 2, 3, 4)}
-    for name, trees in shown.items():
-        words = " / ".join(" ".join(SOURCE[start:stop]) for start, stop in trees[0].phrases)
-        probability = crf.log_prob(trees).exp().item()
-        print(f"{name:14} p={probability:.3f}  {trees[0]!s:34} {words}")
-
-    best = crf.argmax
-    nodes = best.leaf_splits[0].tolist()  # which leaves each node splits where, in target order
-    wanted = [tuple(TARGET_FENCEPOSTS[leaf] for leaf in node) for node in nodes]
-    leaves = LeafCRF(prefer(wanted, len(TARGET), 3.0), [len(TARGET)], best)
-    print("\nphrase pairs along the most probable tree:")
-    for source, target in zip(best[0].phrases, leaves.argmax[0], strict=True):
-        print("  ", " ".join(SOURCE[slice(*source)]), "->", " ".join(TARGET[slice(*target)]))
-    counts = truncated_geometric(0.7, torch.tensor([4]))[0].exp().tolist()
-    print("\nnumber of phrases:", ", ".join(f"p({n + 1})={p:.3f}" for n, p in enumerate(counts)))
+# A tenth of the paper's task: short phrases, few of them.
+TASK = SvoSovConfig(
+    "few-shot",
+    phrase_lengths=(1, 4),
+    train_size=600,
+    dev_size=100,
+    test_size=200,
+    vocabulary_size=100,
+    verb_phrases=12,
+    object_phrases=20,
+)
+SHOWN = 3  # derivations
 
 
-if __name__ == "__main__":
-    main()
+def settings(output: Path, seed: int) -> TrainConfig:
+    """How the BTG model is trained."""
+    return TrainConfig(
+        output=str(output),
+        tokenizer=TokenizerConfig(kind="word"),
+        model=ModelConfig(
+            hidden_size=96,
+            layers=2,
+            heads=4,
+            dropout=0.0,
+            max_segments=3,
+            max_phrase_length=TASK.phrase_lengths[1],
+        ),
+        objective=ObjectiveSettings(segment_rate=0.05, flat_weight=0.2, uniform_steps=60),
+        optimisation=OptimisationConfig(
+            steps=1200,
+            batch_size=32,
+            learning_rate=2e-3,
+            schedule="linear",
+            warmup=50,
+            log_every=50,
+            eval_every=200,
+            translate_dev=100,
+            metric="exact_match",
+        ),
+        recombination=RecombinationConfig(start=250, every=250, share=0.75),
+        seed=seed,
+    )
+
+
+def plain(config: TrainConfig, output: Path) -> TrainConfig:
+    """The same model trained on whole sentences alone, for as many steps."""
+    return replace(
+        config,
+        output=str(output),
+        objective=ObjectiveSettings(flat_weight=1.0),
+        recombination=RecombinationConfig(),
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the demonstration."""
+    parser = jsonargparse.ArgumentParser(prog="btg demo", description=__doc__)
+    parser.add_argument("--output", default="runs/demo", help="Directory for models and test set.")
+    parser.add_argument("--seed", type=int, default=0, help="Of the data and of both models.")
+    options = parser.parse_args(arguments)
+    console, output = Console(), Path(options.output)
+    begin = time.monotonic()
+    sets = bitexts(options.seed)
+    for side in ("source", "target"):
+        write_lines(output / f"test.{side}", getattr(sets["test"], side))
+    console.print(
+        f"SVO-SOV, a small version: {len(sets['train'].source)} training pairs, phrases of 1 to "
+        f"{TASK.phrase_lengths[1]} words (the paper's task has 2,000 pairs and phrases of up to 8)."
+        f"\n\n  {sets['train'].source[0]}\n  {sets['train'].target[0]}\n"
+    )
+    config = settings(output / "btg", options.seed)
+    console.rule("plain seq2seq")
+    base = trained(plain(config, output / "seq2seq"), sets)
+    console.rule("BTG-Seq2Seq: the same seq2seq model, and a grammar")
+    btg = trained(config, sets)
+    report(console, sets, base, btg)
+    console.print(
+        f"\nDone in {(time.monotonic() - begin) / 60:.1f} minutes. The model is in {output / 'btg'}"
+        f"; try\n\n  btg translate {output / 'btg'} {output / 'test.source'} --mode cky\n"
+    )
+    return 0
+
+
+def bitexts(seed: int) -> dict[str, Bitext]:
+    """The three sets of the task."""
+    return {
+        name: Bitext(
+            [item.source for item in items],
+            [item.target for item in items],
+            [str(item.tree) for item in items],
+            name,
+        )
+        for name, items in generate(replace(TASK, seed=seed)).items()
+    }
+
+
+def trained(config: TrainConfig, sets: dict[str, Bitext]) -> TrainResult:
+    """A model; what the demonstration left there before makes way."""
+    data = Bitexts(sets["train"], sets["dev"], sets["test"].source)
+    metrics = DevMetrics(config.optimisation.translate_dev)
+    return train(config, bitexts=data, metrics=metrics, overwrite=True)
+
+
+def report(console: Console, sets: dict[str, Bitext], base: TrainResult, btg: TrainResult) -> None:
+    """The table, and a few derivations."""
+    test = sets["test"]
+    translator = Translator(btg.model, btg.tokenizer)
+    whole = Translator(base.model, base.tokenizer).translate(test.source, mode="flat")
+    flat = translator.translate(test.source, mode="flat")
+    cky = translator.translate(test.source, mode="cky", flat_weight=0.05, segment_rate=0.05)
+    trees = DevMetrics(0)(btg.model, btg.tokenizer, test)
+
+    table = Table(title="Test sentences translated exactly: known phrases in new company")
+    for column in ("system", "exact match"):
+        table.add_column(column, justify="left" if column == "system" else "right")
+    rows = {"seq2seq": whole, "BTG-1: the same, taught by the grammar": flat}
+    rows["BTG-N: the grammar combines phrases"] = cky
+    for name, translations in rows.items():
+        score = exact_match([translation.text for translation in translations], test.target)
+        table.add_row(name, f"{score:.1f} %")
+    console.print()
+    console.print(table)
+    console.print(
+        f"Trees that are right: {trees['posterior_trees']:.1f} % with the target in sight, "
+        f"{trees['prior_trees']:.1f} % from the source alone. No tree was ever given."
+    )
+    if btg.recombined is not None:
+        console.print(
+            f"Recombined sentences: {btg.recombined['made']:,}; of these, "
+            f"{btg.recombined['coincidences']:,} happened to be held-out ones and were thrown away."
+        )
+    console.print("\nSome derivations ([...] keeps the order, <...> inverts it):")
+    for translation in cky[:SHOWN]:
+        show(console, translation)
+
+
+def show(console: Console, translation: Translation) -> None:
+    """One sentence, its translation and its derivation."""
+    console.print(f"\n  {translation.source}", markup=False, highlight=False)
+    console.print(f"  {translation.text}", markup=False, highlight=False)
+    console.print(f"  {translation.bracket}", markup=False, highlight=False)

@@ -1,11 +1,14 @@
 """What the README and the demo show must work as they show it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from btg_seq2seq.cli import demo
+from btg_seq2seq.cli.main import COMMANDS, main
+from btg_seq2seq.tasks.svo_sov import SvoSovConfig
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,8 +35,45 @@ def test_contributing_names_every_module() -> None:
     assert [m.name for m in modules if m.name not in layout and m.name != "__init__.py"] == []
 
 
-def test_the_demo_finds_the_phrases_of_a_person(capsys: pytest.CaptureFixture[str]) -> None:
-    demo.main()
-    output = capsys.readouterr().out
-    assert "遇见 了 她的 朋友 -> met her friend" in output
-    assert str(demo.WANTED) in output
+def test_the_demo_runs_and_its_model_translates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The demonstration on a task and for times that are too small to learn anything."""
+    monkeypatch.setattr(demo, "TASK", SvoSovConfig.tiny("few-shot"))
+    full = demo.settings(tmp_path, 0)
+    short = replace(full.optimisation, steps=6, eval_every=3, translate_dev=2)
+    early = replace(full.recombination, start=4)
+    small = replace(full.model, hidden_size=16, layers=1, heads=2)
+    monkeypatch.setattr(
+        demo,
+        "settings",
+        lambda output, seed: replace(
+            full,
+            output=str(output),
+            optimisation=short,
+            recombination=early,
+            model=small,
+            objective=replace(full.objective, uniform_steps=2),
+        ),
+    )
+    output = tmp_path / "demo"
+    assert main(["demo", "--output", str(output)]) == 0
+    shown = capsys.readouterr().out
+    for part in ("seq2seq", "BTG-1", "BTG-N", "Trees that are right", "Recombined sentences"):
+        assert part in shown
+    arguments = [str(output / "btg"), str(output / "test.source"), "--mode", "cky"]
+    assert main(["translate", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == SvoSovConfig.tiny("few-shot").test_size
+
+
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    overview = capsys.readouterr().out
+    assert all(command in overview for command in COMMANDS)
+    for command in COMMANDS:
+        with pytest.raises(SystemExit, match="0"):
+            main([command, "--help"])
+        assert f"btg {command}" in capsys.readouterr().out
+    assert main(["tranlsate"]) == 2
+    assert "there is no command 'tranlsate'" in capsys.readouterr().err

@@ -1,0 +1,81 @@
+"""What several commands share: the model, how it decodes, and messages for people."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from typing import Any
+
+import torch
+from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
+from transformers.utils import logging
+
+from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
+from btg_seq2seq.decoding.rules import RuleSet
+from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.translator import Translator
+
+MESSAGES = 20  # that are shown of each kind
+
+
+def command_parser(name: str, description: str, *, decoding: bool = True) -> ArgumentParser:
+    """A parser with the options of every command that uses a model."""
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)  # they are the help
+    parser = ArgumentParser(prog=f"btg {name}", description=description)
+    parser.add_argument("model", help="directory of a trained model")
+    parser.add_argument("--device", default="cpu", help="where to compute, as torch names it")
+    parser.add_argument("--threads", type=int | None, help="threads to compute with")
+    if decoding:
+        parser.add_class_arguments(DecodingSettings)
+    return parser
+
+
+def add_rule_options(parser: ArgumentParser) -> None:
+    """Options that say what must be obeyed."""
+    parser.add_argument("--rules", action="append", metavar="FILE", help="rules; may be repeated")
+    parser.add_argument(
+        "--rule",
+        action="append",
+        metavar="SOURCE=TARGET",
+        help="a rule that is forced, or SOURCE alone for one that is kept; may be repeated",
+    )
+
+
+def read_rule_options(options: Namespace) -> RuleSet:
+    """All rules that were given."""
+    return RuleSet(
+        [rule for path in options.rules or [] for rule in read_rules(path)]
+        + [parse_rule(text, f"--rule {text}") for text in options.rule or []]
+    )
+
+
+def load_translator(options: Namespace) -> Translator:
+    """The model with the settings that were given on the command line."""
+    library: Any = logging  # its functions carry no types
+    library.set_verbosity_error()  # stderr is for what we have to say
+    library.disable_progress_bar()
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    given = {
+        field.name: options.get(field.name, field.default) for field in fields(DecodingSettings)
+    }
+    return Translator.from_pretrained(options.model, DecodingSettings(**given), options.device)
+
+
+class Messages:
+    """Messages on stderr; of many of a kind the first ones are shown, and the others counted."""
+
+    def __init__(self, command: str, advice: str = "") -> None:
+        self.command, self.advice, self.count = command, advice, 0
+
+    def say(self, message: str) -> None:
+        """Tell people something that is no result."""
+        self.count += 1
+        if self.count <= MESSAGES:
+            print(f"btg {self.command}: {message}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Say how many messages there were beyond those that were shown."""
+        if self.count > MESSAGES:
+            more = self.count - MESSAGES
+            print(f"btg {self.command}: and {more} more{self.advice}", file=sys.stderr)

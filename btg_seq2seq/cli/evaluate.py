@@ -1,0 +1,61 @@
+"""``btg evaluate``: how good a model's translations of a test set are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Literal
+
+from btg_seq2seq.cli.arguments import command_parser, load_translator
+from btg_seq2seq.evaluation.evaluate import Evaluation, evaluate
+from btg_seq2seq.text import Bitext, write_lines
+
+DESCRIPTION = """Translate a test set and compare it with references: exact match, BLEU and chrF,
+with sacreBLEU's signatures. With gold trees, also how many trees are right."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the metrics."""
+    parser = command_parser("evaluate", DESCRIPTION)
+    parser.add_argument("source", help="source sentences, one a line")
+    parser.add_argument("reference", help="their translations by people")
+    parser.add_argument(
+        "--mode", type=Literal["flat", "cky"], default="flat", help="how to translate"
+    )
+    parser.add_argument("--trees", help="gold trees over the words of the source, one a line")
+    parser.add_argument("--tokenize", default="13a", help="sacreBLEU's tokenizer, for BLEU")
+    parser.add_argument("--translations", help="file for the translations")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(list(arguments))
+    bitext = Bitext.from_files(options.source, options.reference, options.trees)
+    found = evaluate(load_translator(options), bitext, options.mode, options.tokenize)
+    if options.translations:
+        texts = [one.text.replace("\n", " ").replace("\r", " ") for one in found.translations]
+        write_lines(options.translations, texts)
+    print(json.dumps(_values(found), indent=2) if options.json else _table(found))
+    return 0
+
+
+def _values(found: Evaluation) -> dict[str, object]:
+    """Everything but the translations."""
+    return {
+        "mode": found.mode,
+        **asdict(found.metrics),
+        "trees": found.trees,
+        "fallbacks": found.fallbacks,
+    }
+
+
+def _table(found: Evaluation) -> str:
+    metrics = found.metrics
+    rows = [
+        (f"{metrics.sentences} sentences, {found.mode}", ""),
+        (f"exact match  {metrics.exact_match:6.2f}", ""),
+        (f"BLEU         {metrics.bleu:6.2f}", metrics.bleu_signature),
+        (f"chrF         {metrics.chrf:6.2f}", metrics.chrf_signature),
+        *((f"{name:<12} {value:6.2f}", "right trees") for name, value in found.trees.items()),
+    ]
+    if found.fallbacks:
+        rows.append((f"{found.fallbacks} sentences were too long for cky and translated flat", ""))
+    return "\n".join(f"{row}  {remark}".rstrip() for row, remark in rows)

@@ -1,0 +1,131 @@
+"""Sentences that stream through a command: in chunks, in order, a line out for each line in."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, TypeVar
+
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+from btg_seq2seq.text.bitext import BYTE_ORDER_MARK
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence, where it stands, and in JSON what else there was beside it."""
+
+    number: int
+    text: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line]:
+    """Sentences of a file, or of the standard input where the path is ``-``, as they arrive.
+
+    Plain lines, or JSON objects with the field ``source``. What is wrong with a line is an error
+    that names it, and comes when that line does.
+    """
+    name = "standard input" if path == "-" else path
+    with _open(path) as stream:
+        for number, content in enumerate(stream, 1):
+            try:
+                text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{name}: line {number} is not UTF-8 (byte 0x{content[error.start]:02x}: "
+                    f"{error.reason}); convert it, for example with iconv"
+                ) from error
+            text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
+            yield _parse(number, text, name) if are_json else Line(number, text)
+
+
+def _parse(number: int, text: str, name: str) -> Line:
+    if not text.strip():
+        return Line(number, "")
+    try:
+        fields = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: line {number} is not JSON: {error}") from error
+    source = fields.get("source") if isinstance(fields, dict) else None
+    if not isinstance(source, str):
+        raise ValueError(f"{name}: line {number} is not an object with a text as 'source'")
+    if not source.isprintable() and not _is_utf8(source):
+        raise ValueError(f"{name}: line {number} has half a character in 'source'")
+    return Line(number, source, fields)
+
+
+@contextmanager
+def _open(path: str) -> Iterator[BinaryIO]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream: Any = gzip.open(path) if path.endswith(".gz") else open(path, "rb")  # noqa: SIM115
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: there is no such file") from error
+    with stream:
+        yield stream
+
+
+def in_chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Lists of ``size`` items; before an error, those that came before it."""
+    chunk: list[Item] = []
+    try:
+        for item in items:
+            chunk.append(item)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except ValueError:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk
+
+
+def write(lines: Iterable[str]) -> None:
+    """Write lines to the standard output at once, whatever the terminal's encoding."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        for line in lines:
+            # A model that writes bytes may write ends of lines: there is one line a sentence.
+            sys.stdout.write(line.replace("\r", " ").replace("\n", " ") + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads on, as in `btg translate ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+
+
+def to_json_line(values: Mapping[str, Any]) -> str:
+    """One line of JSON; escaped only where it is no valid text."""
+    line = json.dumps(values, ensure_ascii=False)
+    return line if _is_utf8(line) else json.dumps(values)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def progress() -> Progress:
+    """A count of sentences on stderr, where that is a terminal and the output is not."""
+    console = Console(stderr=True)
+    columns = SpinnerColumn(), MofNCompleteColumn(), "sentences", TimeElapsedColumn()
+    hidden = not console.is_terminal or sys.stdout.isatty()
+    return Progress(*columns, console=console, transient=True, disable=hidden)

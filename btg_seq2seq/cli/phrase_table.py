@@ -1,0 +1,56 @@
+"""``btg phrase-table``: the phrase pairs that a model finds in text, for Moses or as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from btg_seq2seq.cli.arguments import Messages, command_parser, load_translator
+from btg_seq2seq.cli.lines import in_chunks, progress, write
+from btg_seq2seq.decoding.phrase_table import PhraseTable
+from btg_seq2seq.text import Bitext, read_lines
+
+DESCRIPTION = """Print phrase pairs in the format of Moses: source ||| target ||| phi(source|target)
+phi(target|source) p(target|source) ||| ||| counts of target, source, pair. With translations, the
+pairs are those of the most probable derivations, and phi is relative frequency. Without, counts
+are expected ones: how likely the source parser makes a phrase of a span, times the probability of
+a translation under the seq2seq model, which is the third score. btg translate --rules reads the
+lines as rules that are preferred: choose a high --min-probability for that."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table."""
+    parser = command_parser("phrase-table", DESCRIPTION)
+    parser.add_argument("source", help="source sentences, one a line")
+    parser.add_argument("target", nargs="?", help="their translations, if there are any")
+    parser.add_argument(
+        "--min-probability",
+        type=float,
+        default=0.001,
+        help="leave out pairs with a smaller phi(target|source)",
+    )
+    parser.add_argument(
+        "--segments",
+        type=int | None,
+        help="phrases a sentence, with translations; as many as the model allows",
+    )
+    parser.add_argument("--chunk", type=int, default=256, help="lines read at a time")
+    options = parser.parse_args(list(arguments))
+    if options.target is None:
+        sources = read_lines(options.source)
+        bitext = Bitext(sources, [""] * len(sources))
+    else:
+        bitext = Bitext.from_files(options.source, options.target)
+    translator, table = load_translator(options), PhraseTable()
+    with progress() as bar:
+        task = bar.add_task("extracting", total=len(bitext))
+        for chunk in in_chunks(zip(bitext.source, bitext.target, strict=True), options.chunk):
+            chunk_sources, chunk_targets = map(list, zip(*chunk, strict=True))
+            if options.target is None:
+                table.add_sources(translator, chunk_sources)
+            else:
+                table.add_bitext(translator, chunk_sources, chunk_targets, options.segments)
+            bar.advance(task, len(chunk))
+    write(table.lines(options.min_probability))
+    if table.left_out:
+        Messages("phrase-table").say(f"{table.left_out} phrases that are not words were left out")
+    return 0

@@ -1,0 +1,87 @@
+"""``btg score``: how probable given translations are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from btg_seq2seq.cli.arguments import (
+    add_rule_options,
+    command_parser,
+    load_translator,
+    read_rule_options,
+)
+from btg_seq2seq.cli.lines import Line, in_chunks, progress, read_texts, to_json_line, write
+from btg_seq2seq.decoding.scoring import Score
+from btg_seq2seq.text import Bitext
+
+DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
+p(y|x) of the seq2seq model, which is what flat translation reports, and the sum over all
+derivations of the grammar. Both are of the tokens that the tokenizer makes of the text; to score
+just what btg translate --output jsonl wrote, give that file alone. Cky translation reports the
+part of the sum that its beams have found: with --reported that is a third number, under the same
+settings and rules."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Score two files, or one of JSON lines."""
+    parser = command_parser("score", DESCRIPTION)
+    parser.add_argument("source", help="source sentences, one a line, or JSON lines")
+    parser.add_argument("target", nargs="?", help="their translations")
+    parser.add_argument(
+        "--output",
+        type=Literal["text", "jsonl"],
+        default="text",
+        help="text: numbers; jsonl: also the most probable derivation",
+    )
+    parser.add_argument(
+        "--reported",
+        action="store_true",
+        help="also print what btg translate --mode cky reports; -inf for what it does not find",
+    )
+    add_rule_options(parser)
+    parser.add_argument("--chunk", type=int, default=64, help="pairs scored at a time")
+    options = parser.parse_args(list(arguments))
+    rules = read_rule_options(options)
+    if rules.rules and not options.reported:
+        raise ValueError("rules only matter for what translation reports: use --reported")
+    translator = load_translator(options)
+    with progress() as bar:
+        task = bar.add_task("scoring", total=None)
+        for chunk in in_chunks(_pairs(options.source, options.target), options.chunk):
+            lines, targets = zip(*chunk, strict=True)
+            texts = [line.text for line in lines]
+            scores = translator.score(texts, targets)
+            reported: list[float | None] = [None] * len(chunk)
+            if options.reported:
+                reported = [*translator.prepare(texts).score(targets, rules)]
+            for row in zip(lines, scores, reported, strict=True):
+                write([_format(*row, options.output)])
+            bar.advance(task, len(chunk))
+    return 0
+
+
+def _pairs(source: str, target: str | None) -> Iterator[tuple[Line, str | list[list[int]]]]:
+    """Sources with their translations, as text or as token strings."""
+    if target is not None:
+        bitext = Bitext.from_files(source, target)
+        for number, pair in enumerate(zip(bitext.source, bitext.target, strict=True), 1):
+            yield Line(number, pair[0], {"source": pair[0], "text": pair[1]}), pair[1]
+        return
+    for line in read_texts(source, are_json=True):
+        text, variants = line.fields.get("text", ""), line.fields.get("variants")
+        if not isinstance(text, str):
+            raise ValueError(f"{source}: line {line.number}: 'text' is no text")
+        yield line, variants or text
+
+
+def _format(line: Line, score: Score, reported: float | None, output: str) -> str:
+    values = {"flat_log_prob": score.flat_log_prob, "cky_log_prob": score.cky_log_prob}
+    if reported is not None:
+        values["reported_log_prob"] = reported
+    if output == "text":
+        return "\t".join(f"{value:.6f}" for value in values.values())
+    derivation = None if score.derivation is None else score.derivation.to_json()
+    finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+    return to_json_line(line.fields | finite | {"derivation": derivation})

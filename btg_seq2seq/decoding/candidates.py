@@ -1,0 +1,160 @@
+"""Phrase candidates: what the seq2seq model makes of source spans, by beam search.
+
+All spans that are asked for together, of all sentences, are decoded in batches of like length, and
+never again: a cache keeps them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches
+from btg_seq2seq.decoding.chart import NO_RULE, StringPool
+from btg_seq2seq.decoding.constraints import ForcedSpan, forced
+from btg_seq2seq.decoding.encoding import Source, evaluating, phrase_states
+from btg_seq2seq.decoding.records import Tokens
+from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.backbone import IGNORED
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+Place = tuple[int, int, int]  # sentence, start, stop
+
+
+class Candidates:
+    """Translations of some sentences, whole and by phrases, as strings of ``pool``.
+
+    ``flat``: first string and number of strings of each whole sentence.
+    """
+
+    def __init__(
+        self,
+        model: BTGSeq2Seq,
+        sources: Sequence[Source],
+        flat: Sequence[tuple[int, int]],
+        pool: StringPool,
+        settings: DecodingSettings,
+    ) -> None:
+        self.model, self.sources, self.settings = model, sources, settings
+        self.flat, self.pool = flat, pool
+        self._tokens = [tuple(source.own_tokens.tolist()) for source in sources]
+        self._known: dict[Hashable, tuple[int, int]] = {}
+
+    def _key(self, place: Place) -> Hashable:
+        """Phrases that are encoded alone are the same wherever they stand."""
+        if self.model.config.phrase_encoding == "sentence":
+            return place
+        sentence, start, stop = place
+        return self._tokens[sentence][start:stop]
+
+    def find(self, place: Place) -> tuple[int, int]:
+        """First string and number of strings of a whole sentence, or of a span that is known."""
+        sentence, start, stop = place
+        if stop - start == self.sources[sentence].length:
+            return self.flat[sentence]
+        return self._known[self._key(place)]
+
+    def fill(self, places: Iterable[Place]) -> int:
+        """Decode the spans that are not yet known; returns how many those were."""
+        missing = {
+            key: place
+            for key, place in ((self._key(place), place) for place in places)
+            if key not in self._known
+        }
+        keys, spans = list(missing), list(missing.values())
+        level = Level.phrase(self.model.backbone) if spans else None
+        with evaluating(self.model):
+            for rows in length_batches([stop - start for _, start, stop in spans], self.settings):
+                assert level is not None
+                chosen = [spans[row] for row in rows]
+                states, mask = self._states(chosen)
+                limits = [self.settings.longest_output(stop - start) for _, start, stop in chosen]
+                limit = torch.tensor(limits, device=states.device)
+                beams = beam_search(self.model.backbone, level, states, mask, limit, self.settings)
+                found = add_beams(self.pool, beams)
+                self._known.update(zip((keys[row] for row in rows), found, strict=True))
+        return len(spans)
+
+    def _states(self, places: Sequence[Place]) -> tuple[Tensor, Tensor]:
+        phrases = [(self.sources[sentence], start, stop) for sentence, start, stop in places]
+        return phrase_states(self.model, phrases)
+
+    def with_rules(
+        self, place: Place, rules: Sequence[ForcedSpan], extra: StringPool
+    ) -> tuple[int, int]:
+        """First and number of the strings of a span under the rules that are for it.
+
+        What rules change is added to ``extra`` and numbered as if that stood behind the pool.
+        """
+        if not rules:
+            return self.find(place)
+        strings: dict[Tokens, tuple[float, int]] = {}
+        must = forced(rules)
+        if must:
+            targets = list(dict.fromkeys(must[0].targets))
+            for target, log_prob in zip(targets, self._choose(place, targets), strict=True):
+                strings[target] = log_prob, must[0].rule
+        else:
+            begin, count = self.find(place)
+            for string in range(begin, begin + count):
+                strings[self.pool.tokens(string)] = self.pool.all.log_probs[string], NO_RULE
+            for rule in rules:
+                strings.update((target, (0.0, rule.rule)) for target in rule.targets)
+        first = self.pool.size + extra.size
+        for tokens, (log_prob, number) in strings.items():
+            extra.add(tokens, [len(tokens)], [log_prob], number)
+        return first, len(strings)
+
+    def _choose(self, place: Place, targets: Sequence[Tokens]) -> list[float]:
+        """Log-probability of each of several translations, given that it must be one of them."""
+        longest = max(map(len, targets))
+        fits = Level.phrase(self.model.backbone).longest(self.model.backbone, longest) == longest
+        if len(targets) > 1 and fits:
+            with evaluating(self.model):
+                states, mask = self._states([place])
+                rows = [torch.tensor(target, device=states.device) for target in targets]
+                states = states.expand(len(rows), -1, -1)
+                scores = score_phrases(self.model, states, mask.expand(len(rows), -1), rows)
+            log_probs = scores[:, -1].log_softmax(0)
+            if bool(log_probs.isfinite().all()):
+                return [float(log_prob) for log_prob in log_probs]
+        return [0.0 - math.log(len(targets))] * len(targets)
+
+
+def add_beams(pool: StringPool, beams: Beams) -> list[tuple[int, int]]:
+    """Append the strings of beams; returns first string and number of strings of each row."""
+    known = beams.log_probs > -torch.inf  # [rows, beam]
+    place = torch.arange(beams.tokens.shape[2], device=known.device)
+    own = known[..., None] & (place < beams.lengths[..., None])
+    first = pool.add(
+        beams.tokens[own].cpu().numpy(),
+        beams.lengths[known].cpu().numpy(),
+        beams.log_probs[known].cpu().numpy(),
+    )
+    counts = known.sum(1).cpu().numpy()
+    begins = first + np.cumsum(counts) - counts
+    return list(zip(begins.tolist(), counts.tolist(), strict=True))
+
+
+def score_phrases(
+    model: BTGSeq2Seq, states: Tensor, mask: Tensor, targets: Sequence[Tensor]
+) -> Tensor:
+    """Log-probability that a phrase becomes the first 1, 2, ... tokens of its target and ends.
+
+    ``[rows, longest target]``; behind the end of a target, its last value is repeated.
+    """
+    backbone = model.backbone
+    labels = pad_sequence(list(targets), batch_first=True, padding_value=IGNORED)
+    labels = torch.cat([labels, torch.full_like(labels[:, :1], IGNORED)], 1)
+    decoded = backbone.decode_labels(labels, states, mask, backbone.phrase_prompt())
+    tokens = backbone.token_log_probs(decoded, labels)[:, :-1].double().cumsum(1)
+    ends = torch.where(labels[:, :-1] == IGNORED, IGNORED, backbone.segment_end)
+    endings = backbone.token_log_probs(decoded[:, 1:], ends).double()
+    lengths = torch.tensor([len(target) for target in targets], device=labels.device)
+    last = (lengths - 1)[:, None].minimum(torch.arange(ends.shape[1], device=labels.device))
+    return (tokens + endings).gather(1, last)

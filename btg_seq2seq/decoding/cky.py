@@ -1,0 +1,206 @@
+"""Cky decoding (BTG-N): the grammar combines phrase translations.
+
+``prepare`` encodes sentences, translates them as wholes and scores their splits; ``decode`` then
+fills a chart, as often as wanted and with other rules each time: what was translated once is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from btg_seq2seq.decoding.beam_search import length_batches
+from btg_seq2seq.decoding.candidates import Candidates, Place, add_beams
+from btg_seq2seq.decoding.chart import Chart, Floats, StringPool, run_charts
+from btg_seq2seq.decoding.constraints import ForcedSpan, check_spans, forced
+from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentences, evaluating
+from btg_seq2seq.decoding.flat import search_sentences
+from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
+from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
+from btg_seq2seq.decoding.records import CkyResult, Hypothesis, hypothesis
+from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.grammar import spans as all_spans
+from btg_seq2seq.grammar.packing import span_count
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+
+def prepare(
+    model: BTGSeq2Seq, sources: Sequence[Sequence[int]], settings: DecodingSettings | None = None
+) -> Prepared:
+    """Encode sentences and translate them as wholes.
+
+    ``sources`` are token ids with the frame that the tokenizer gives them.
+    """
+    settings = settings or DecodingSettings()
+    check_sources(model, sources)
+    encoded: dict[int, Source] = {}
+    flat: dict[int, tuple[int, int]] = {}
+    scores: dict[int, Floats] = {}
+    pool = StringPool()
+    with evaluating(model):
+        for rows in length_batches([len(tokens) for tokens in sources], settings):
+            batch = encode_sentences(model, [sources[row] for row in rows])
+            beams = search_sentences(model, batch, settings)
+            encoded.update(zip(rows, batch, strict=True))
+            flat.update(zip(rows, add_beams(pool, beams), strict=True))
+            short = [row for row in rows if encoded[row].length <= settings.max_cky_length]
+            own = prior_scores(model, [encoded[row] for row in short])
+            scores.update(zip(short, own, strict=True))
+    order = range(len(sources))
+    ordered = [encoded[sentence] for sentence in order]
+    candidates = Candidates(model, ordered, [flat[s] for s in order], pool, settings)
+    return Prepared(candidates, scores)
+
+
+class Prepared:
+    """Sentences that are encoded, their flat translations, and phrases translated so far."""
+
+    def __init__(self, candidates: Candidates, scores: dict[int, Floats]) -> None:
+        self.candidates, self.sources = candidates, candidates.sources
+        self.model, self.settings = candidates.model, candidates.settings
+        self._scores = scores  # of the sentences that are short enough for a chart
+        self._plain: dict[int, Plan] = {}  # without rules
+
+    def flat(self, nbest: int = 1) -> list[list[Hypothesis]]:
+        """The same as ``decode_flat``."""
+        pool = self.candidates.pool
+        return [
+            [
+                Hypothesis(pool.tokens(string), float(pool.all.log_probs[string]), None)
+                for string in range(begin, begin + min(count, nbest))
+            ]
+            for begin, count in self.candidates.flat
+        ]
+
+    def decode(
+        self, spans: Sequence[Sequence[ForcedSpan]] | None = None, nbest: int | None = 1
+    ) -> list[CkyResult]:
+        """The best strings, or all, of each sentence under the rules given for it.
+
+        A string's probability is summed over its derivations in the chart. With forced spans it
+        is given that the tree obeys.
+        """
+        rules: list[Sequence[ForcedSpan]] = [()] * len(self.sources)
+        rules = rules if spans is None else list(spans)
+        if len(rules) != len(self.sources):
+            raise ValueError(f"rules for {len(rules)} sentences, but there are {len(self.sources)}")
+        for sentence, (source, own) in enumerate(zip(self.sources, rules, strict=True)):
+            check_spans(sentence, source.length, own)
+        plans = self.plans(rules)
+        self.candidates.fill(
+            place
+            for sentence, plan in plans.items()
+            for place in self._places(sentence, plan)
+            if not forced(_at(place, rules[sentence]))
+        )
+        extra = StringPool()
+        charts = [
+            self._chart(sentence, plan, rules[sentence], extra) for sentence, plan in plans.items()
+        ]
+        pool = self.candidates.pool.joined(extra)
+        found = run_charts(charts, pool, self.settings.beam_size, nbest)
+        results = {}
+        for sentence, result in zip(plans, found, strict=True):
+            hypotheses = [
+                hypothesis(string.log_mass, [pool.phrase(*leaf) for leaf in string.leaves])
+                for string in result.strings
+            ]
+            results[sentence] = CkyResult(hypotheses, result.posterior, None)
+        for sentence, own in enumerate(rules):
+            if sentence not in results:
+                results[sentence] = self._without_chart(sentence, own, nbest)
+            if not results[sentence].hypotheses:
+                raise ValueError(
+                    f"sentence {sentence}: the model gives no translation a probability; "
+                    "its weights may be NaN"
+                )
+        return [results[sentence] for sentence in range(len(rules))]
+
+    def score(
+        self,
+        targets: Sequence[Sequence[int]],
+        spans: Sequence[Sequence[ForcedSpan]] | None = None,
+    ) -> list[float]:
+        """The log-probability that ``decode`` gives each target; minus infinity if it has none.
+
+        ``target_mass`` has the exact sum, of which this is the part inside the beam.
+        """
+        results = self.decode(spans, nbest=None)
+        known = [{own.tokens: own.log_prob for own in result.hypotheses} for result in results]
+        return [
+            own.get(tuple(target), -math.inf) for own, target in zip(known, targets, strict=True)
+        ]
+
+    def plans(self, rules: Sequence[Sequence[ForcedSpan]]) -> dict[int, Plan]:
+        """What the chart of each sentence holds, but for those that are too long for one."""
+        new = [s for s in sorted(self._scores) if rules[s] or s not in self._plain]
+        made = plan_sentences(
+            self.model,
+            [self.sources[s].length for s in new],
+            [self._scores[s] for s in new],
+            [rules[s] for s in new],
+            self.settings,
+        )
+        ruled = {s: plan for s, plan in zip(new, made, strict=True) if rules[s]}
+        self._plain |= {s: plan for s, plan in zip(new, made, strict=True) if not rules[s]}
+        return {s: ruled[s] if s in ruled else self._plain[s] for s in sorted(self._scores)}
+
+    def _places(self, sentence: int, plan: Plan) -> Iterator[Place]:
+        """The phrases that a plan keeps."""
+        for start, stop in all_spans(self.sources[sentence].length)[plan.kept].tolist():
+            yield sentence, start, stop
+
+    def _chart(
+        self, sentence: int, plan: Plan, rules: Sequence[ForcedSpan], extra: StringPool
+    ) -> Chart:
+        length = self.sources[sentence].length
+        begins, counts = np.zeros((2, span_count(length)), np.int64)
+        for place in (*self._places(sentence, plan), (sentence, 0, length)):
+            _, start, stop = place
+            own, index = _at(place, rules), stop * (stop - 1) // 2 + start
+            begins[index], counts[index] = (
+                self.candidates.with_rules(place, own, extra)
+                if own
+                else self.candidates.find(place)
+            )
+        log_counts = plan.log_counts - plan.log_partitions
+        return Chart(length, plan.segments, self._scores[sentence], begins, counts, log_counts)
+
+    def _without_chart(
+        self, sentence: int, rules: Sequence[ForcedSpan], nbest: int | None
+    ) -> CkyResult:
+        """Flat, or, where rules must be obeyed, phrases in source order."""
+        length, limit = self.sources[sentence].length, self.settings.max_cky_length
+        reason = f"{length} tokens are more than max_cky_length = {limit}"
+        longest = self.settings.max_phrase_length or self.model.config.max_phrase_length or length
+        pieces = cut_around(length, min(longest, max(1, limit)), forced(rules))
+        note = "cut at the rules, phrases in source order"
+        if not forced(rules):
+            pieces, note = [(0, length)], "translated flat"
+        places = [(sentence, start, stop) for start, stop in pieces]
+        self.candidates.fill(
+            place for place in places if not _at(place, rules) and place[1:] != (0, length)
+        )
+        extra, strings = StringPool(), []
+        for place in places:
+            own = forced(_at(place, rules))
+            strings.append(
+                self.candidates.with_rules(place, own, extra)
+                if own
+                else self.candidates.find(place)
+            )
+        pool = self.candidates.pool.joined(extra)
+        choices = [
+            [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
+            for (_, start, stop), (begin, count) in zip(places, strings, strict=True)
+        ]
+        posterior = [0.0] * (len(pieces) - 1) + [1.0]
+        hypotheses = in_source_order(choices, max(self.settings.beam_size, nbest or 1))[:nbest]
+        return CkyResult(hypotheses, posterior, f"{reason}: {note}")
+
+
+def _at(place: Place, rules: Sequence[ForcedSpan]) -> list[ForcedSpan]:
+    """The rules for exactly this span."""
+    return [rule for rule in rules if (rule.start, rule.stop) == place[1:]]

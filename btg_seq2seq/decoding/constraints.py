@@ -1,0 +1,69 @@
+"""What rules do to a sentence's phrases: spans with given translations.
+
+Matching rules with a text is not done here; this is what the chart is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class ForcedSpan:
+    """A source span with translations that were given.
+
+    Args:
+        start, stop: source tokens ``[start, stop)``, those that frame the sentence not counted.
+        targets: translations, each a tuple of one or more tokens.
+        rule: number of the rule, for the record.
+        mode: ``"force"``: the span is a phrase and becomes one of the targets; the seq2seq model's
+            probabilities say which. ``"prefer"``: each target has probability 1 and competes.
+    """
+
+    start: int
+    stop: int
+    targets: tuple[tuple[int, ...], ...]
+    rule: int
+    mode: Literal["force", "prefer"] = "force"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.stop:
+            raise ValueError(f"rule {self.rule}: {self.start}:{self.stop} is not a span of tokens")
+        if not self.targets or not all(self.targets):
+            raise ValueError(f"rule {self.rule}: it needs targets, each of one or more tokens")
+        if self.mode not in ("force", "prefer"):
+            raise ValueError(f"rule {self.rule}: the mode is force or prefer, not {self.mode!r}")
+
+
+def check_spans(sentence: int, length: int, spans: Sequence[ForcedSpan]) -> None:
+    """Refuse spans beyond the sentence's end, and forced ones that overlap."""
+    for span in spans:
+        if span.stop > length:
+            raise ValueError(
+                f"sentence {sentence}: rule {span.rule} covers tokens {span.start}:{span.stop}, "
+                f"but the sentence has {length}"
+            )
+    for first, second in pairwise(forced(spans)):
+        if second.start < first.stop:
+            raise ValueError(
+                f"sentence {sentence}: rule {first.rule} forces tokens {first.start}:{first.stop} "
+                f"and rule {second.rule} forces {second.start}:{second.stop}; leave one of them out"
+            )
+
+
+def forced(spans: Sequence[ForcedSpan]) -> list[ForcedSpan]:
+    """Those that must be obeyed, in the order of the source."""
+    chosen = [span for span in spans if span.mode == "force"]
+    return sorted(chosen, key=lambda span: (span.start, span.stop))
+
+
+def fewest_phrases(length: int, limit: int, spans: Sequence[ForcedSpan]) -> int:
+    """Fewest phrases of at most ``limit`` tokens with which the forced spans can be phrases."""
+    count, position = 0, 0
+    for span in forced(spans):
+        count += 1 - (-(span.start - position) // limit)
+        position = span.stop
+    return count - (-(length - position) // limit)

@@ -1,0 +1,241 @@
+"""Which spans of a sentence may be phrases, and which of them are worth translating.
+
+Rules restrict the trees as the phrase length limit does: the source parser's distribution is the
+one over the trees that are left, and p(n | x) the one over the numbers of phrases that are left.
+Spans that are phrases with little probability are then dropped, but never all of a number's trees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
+
+from btg_seq2seq.decoding.chart import Floats, Skeleton, skeletons
+from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases, forced
+from btg_seq2seq.decoding.encoding import Source, padded_states
+from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, splits, truncated_geometric
+from btg_seq2seq.grammar.packing import split_count
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+Mask = NDArray[np.bool_]
+
+# Scores are cut to this size where a model gives infinite ones, or none.
+LARGEST_SCORE = 1e6
+
+
+@dataclass(frozen=True)
+class Request:
+    """A sentence as the source parser sees it, and the rules for it."""
+
+    length: int
+    scores: Floats  # [splits, 2]
+    rules: Sequence[ForcedSpan] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the chart of a sentence will hold."""
+
+    segments: int  # most phrases
+    kept: Mask  # [spans]: phrases that are translated
+    log_counts: Floats  # [segments]: log p(n | x)
+    log_partitions: Floats  # [segments]: summed weight of all trees with n leaves; 0 if none
+
+
+def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
+    """Split scores of the source parser, ``[splits, 2]`` each."""
+    if not sources:
+        return []
+    states, _ = padded_states([source.own_states for source in sources])
+    scores = model.prior(states, [source.length for source in sources]).double()
+    scores = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
+    return [row[: split_count(source.length)] for row, source in zip(scores, sources, strict=True)]
+
+
+def plan_sentences(
+    model: BTGSeq2Seq,
+    lengths: Sequence[int],
+    scores: Sequence[Floats],
+    rules: Sequence[Sequence[ForcedSpan]],
+    settings: DecodingSettings,
+) -> list[Plan]:
+    """Plans with the limits that the settings have, or else the model."""
+    requests = [Request(*own) for own in zip(lengths, scores, rules, strict=True)]
+    max_segments = settings.max_segments or model.config.max_segments
+    limit = settings.max_phrase_length or model.config.max_phrase_length
+    return make_plans(requests, settings, max_segments, limit)
+
+
+def make_plans(
+    requests: Sequence[Request],
+    settings: DecodingSettings,
+    max_segments: int,
+    max_phrase_length: int | None,
+) -> list[Plan]:
+    """Decide for each sentence, on its own, which spans are translated."""
+    shapes = [_Shape.of(request, max_segments, max_phrase_length) for request in requests]
+    trees = skeletons(
+        [request.scores for request in requests],
+        [request.length for request in requests],
+        [shape.segments for shape in shapes],
+        [shape.allowed for shape in shapes],
+    )
+    log_counts = [
+        count_log_probs(settings, shape.may_be_whole, tree.log_partitions)
+        for shape, tree in zip(shapes, trees, strict=True)
+    ]
+    posteriors = _leaf_posteriors(requests, shapes, log_counts, settings)
+    return [
+        Plan(
+            shape.segments,
+            _kept(request, shape, tree, log_count, posterior, settings),
+            log_count,
+            np.where(np.isfinite(tree.log_partitions), tree.log_partitions, 0.0),
+        )
+        for request, shape, tree, log_count, posterior in zip(
+            requests, shapes, trees, log_counts, posteriors, strict=True
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Which trees a sentence may have at all."""
+
+    segments: int
+    limit: int | None  # longest phrase, or nothing for no limit
+    allowed: Mask  # [spans]: what may be a phrase beside others
+    may_be_whole: bool
+    is_raised: bool  # rules needed more phrases than there should be
+
+    @classmethod
+    def of(cls, request: Request, max_segments: int, max_phrase_length: int | None) -> _Shape:
+        length, segments = request.length, min(request.length, max_segments)
+        own = torch.tensor([length]), torch.tensor([segments])
+        limit = int(phrase_length_limits(*own, max_phrase_length))
+        must = forced(request.rules)
+        needed = fewest_phrases(length, limit, request.rules) if must else 1
+        start, stop = spans(length).numpy().T
+        whole = (start == 0) & (stop == length)
+        allowed = stop - start <= limit
+        for rule in request.rules:
+            allowed |= (start == rule.start) & (stop == rule.stop)
+            limit = max(limit, rule.stop - rule.start)
+        for rule in must:
+            overlaps = (start < rule.stop) & (stop > rule.start)
+            allowed &= ~overlaps | ((start == rule.start) & (stop == rule.stop))
+        return cls(
+            max(segments, needed),
+            None if max_phrase_length is None else limit,
+            allowed & ~whole,
+            not must or (must[0].start, must[0].stop) == (0, length),
+            needed > segments,
+        )
+
+
+def count_log_probs(
+    settings: DecodingSettings, may_be_whole: bool, log_partitions: Floats
+) -> Floats:
+    """``log p(n | x)`` of the numbers of phrases that are possible, ``[segments]``.
+
+    One phrase has ``flat_weight``, the others share the rest as a truncated geometric distribution;
+    what is impossible has nothing, and the others have its share.
+    """
+    result = np.full(len(log_partitions), -np.inf)
+    several = np.isfinite(log_partitions)
+    several[0] = False
+    flat = settings.flat_weight if several.any() else 1.0
+    if not may_be_whole:
+        flat = 0.0
+    if flat > 0:
+        result[0] = math.log(flat)
+    if several.any() and flat < 1:
+        most = torch.tensor([len(result)])
+        geometric = truncated_geometric(settings.segment_rate, most, at_least=2)[0].double().numpy()
+        geometric = np.where(several, geometric, -np.inf)
+        total = np.logaddexp.reduce(geometric)
+        result[several] = geometric[several] - total + math.log1p(-flat)
+    return result
+
+
+def _leaf_posteriors(
+    requests: Sequence[Request],
+    shapes: Sequence[_Shape],
+    log_counts: Sequence[Floats],
+    settings: DecodingSettings,
+) -> list[Floats | None]:
+    """Probability that each span is a leaf, mixed over n > 1; nothing where it is not needed."""
+    result: list[Floats | None] = [None] * len(requests)
+    groups: dict[int | None, list[int]] = defaultdict(list)
+    for sentence, (shape, log_count) in enumerate(zip(shapes, log_counts, strict=True)):
+        if np.isfinite(log_count[1:]).any() and not shape.is_raised and settings.span_threshold > 0:
+            groups[shape.limit].append(sentence)
+    for limit, sentences in groups.items():
+        scores = [torch.from_numpy(_conditioned(requests[sentence])) for sentence in sentences]
+        crf = TreeCRF(
+            pad_sequence(scores, batch_first=True),
+            torch.tensor([requests[sentence].length for sentence in sentences]),
+            torch.tensor([shapes[sentence].segments for sentence in sentences]),
+            limit,
+        )
+        weights = np.zeros((len(sentences), max(shapes[s].segments for s in sentences)))
+        for row, sentence in zip(weights, sentences, strict=True):
+            several = np.exp(log_counts[sentence][1:])
+            row[1 : 1 + len(several)] = several / several.sum()
+        marginals = crf.leaf_marginals(torch.from_numpy(weights)).numpy()
+        for row, sentence in zip(marginals, sentences, strict=True):
+            result[sentence] = np.nan_to_num(row[: len(shapes[sentence].allowed)])
+    return result
+
+
+def _conditioned(request: Request) -> Floats:
+    """Scores whose trees have the borders of forced spans and none inside of them.
+
+    A fencepost between two phrases is where exactly one node is split, so a large score there
+    leaves no weight to trees without it.
+    """
+    must = [rule for rule in forced(request.rules) if rule.stop - rule.start < request.length]
+    if not must:
+        return request.scores
+    middle = splits(request.length).numpy()[:, 1]
+    spread = float(np.ptp(request.scores))
+    large = 50.0 + 2 * request.length * spread
+    scores = request.scores.copy()
+    for rule in must:
+        inside = (middle > rule.start) & (middle < rule.stop)
+        scores[inside] -= large
+    borders = [rule.start for rule in must] + [rule.stop for rule in must]
+    scores[np.isin(middle, borders)] += large
+    return scores
+
+
+def _kept(
+    request: Request,
+    shape: _Shape,
+    tree: Skeleton,
+    log_counts: Floats,
+    posterior: Floats | None,
+    settings: DecodingSettings,
+) -> Mask:
+    several = [n for n in range(1, shape.segments) if np.isfinite(log_counts[n])]
+    if not several:
+        return np.zeros_like(shape.allowed)
+    if settings.span_threshold == 0:
+        return shape.allowed
+    kept = np.zeros_like(shape.allowed)
+    if posterior is not None:
+        kept |= posterior >= settings.span_threshold
+    for n in several:
+        kept[tree.best[n]] = True
+    start, stop = spans(request.length).numpy().T
+    for rule in request.rules:
+        kept |= (start == rule.start) & (stop == rule.stop)
+    return kept & shape.allowed

@@ -1,0 +1,71 @@
+"""What a decoder can be told; the fields are the command line's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """How sentences are translated."""
+
+    beam_size: int = 5
+    """Hypotheses kept by beam search, and different strings kept in a cell of the chart."""
+
+    max_segments: int | None = None
+    """Most phrases that a sentence is cut into; nothing for what the model was trained with. Rules
+    that need more phrases get them."""
+
+    max_phrase_length: int | None = None
+    """Longest source phrase in tokens; nothing for what the model was trained with. Where the
+    phrases would not reach over the sentence it is widened, as in training."""
+
+    span_threshold: float = 0.05
+    """A source span that is a phrase with a smaller probability is not translated; 0 keeps all."""
+
+    flat_weight: float = 0.5
+    """Probability that a sentence is translated as a whole, n = 1; cuts into phrases, n > 1, have
+    the rest. It need not be what it was in training."""
+
+    segment_rate: float = 0.5
+    """Rate of the geometric distribution over the number of phrases n > 1."""
+
+    max_cky_length: int = 100
+    """A sentence with more tokens is translated flat, and the result says so."""
+
+    batch_tokens: int = 8192
+    """Most tokens, times beam size, that are decoded side by side."""
+
+    max_output_ratio: float = 3.0
+    """Target tokens that a source token may become, at most; see ``max_output_extra``."""
+
+    max_output_extra: int = 10
+    """Target tokens that a sentence or phrase may have beyond ``max_output_ratio`` times its
+    length."""
+
+    length_normalised: bool = False
+    """Rank hypotheses by log-probability a token. What is reported is then no probability."""
+
+    def __post_init__(self) -> None:
+        for name in ("beam_size", "max_segments", "max_phrase_length", "batch_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be 1 or more, not {value}")
+        for name in ("span_threshold", "flat_weight"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+        if not 0 < self.segment_rate < 1:
+            raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
+        if not (self.max_output_ratio >= 0 and self.max_output_extra >= 1):
+            raise ValueError(
+                "max_output_ratio must not be negative and max_output_extra must be 1 or more, "
+                f"not {self.max_output_ratio} and {self.max_output_extra}"
+            )
+        if self.max_cky_length < 0:
+            raise ValueError(f"max_cky_length must not be negative, not {self.max_cky_length}")
+
+    def longest_output(self, length: int) -> int:
+        """Most target tokens of a source with so many."""
+        return math.ceil(self.max_output_ratio * length) + self.max_output_extra

@@ -1,0 +1,192 @@
+"""The source as text and as tokens: which characters a span of tokens stands for, and back.
+
+Rules and readers think in characters, the chart in tokens. Where a rule ends inside of a token, the
+token is cut in two.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Literal
+
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.decoding.words import kind_of
+from btg_seq2seq.grammar import Span
+from btg_seq2seq.text import word_token_spans
+
+Form = Literal["NFC", "NFKC"]
+FORMS: tuple[Form | None, ...] = (None, "NFC", "NFKC")  # that tokenizers bring a text into
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A sentence and its tokens, without those that frame it.
+
+    ``offsets`` are the characters of each token; several tokens may share a character.
+    """
+
+    text: str
+    tokens: tuple[int, ...]
+    offsets: tuple[Span, ...]
+
+    @cached_property
+    def fenceposts(self) -> list[int]:
+        """The character at which each token begins, white space skipped, and the text's length."""
+        starts = [self._skip_space(start) for start, _ in self.offsets]
+        return [*starts, len(self.text)]
+
+    def token_span(self, start: int, stop: int) -> Span | None:
+        """Tokens that stand for the characters; nothing where these end inside of a token."""
+        first = self._fencepost(start)
+        last = self._fencepost(stop)
+        return None if first is None or last is None or first >= last else (first, last)
+
+    def characters(self, start: int, stop: int) -> Span:
+        """Characters of a span of tokens; spans that tile the tokens tile the text."""
+        first = 0 if start == 0 else self.fenceposts[start]
+        return first, len(self.text) if stop == len(self.tokens) else self.fenceposts[stop]
+
+    def _fencepost(self, character: int) -> int | None:
+        character = self._skip_space(character)
+        place = bisect_left(self.fenceposts, character)
+        return place if self.fenceposts[place] == character else None
+
+    def _skip_space(self, character: int) -> int:
+        while character < len(self.text) and self.text[character].isspace():
+            character += 1
+        return character
+
+
+class SourceReader:
+    """Makes tokens of texts."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+
+    def read(self, texts: Sequence[str]) -> list[SourceText]:
+        """Encode many texts; one of white space alone has no tokens."""
+        if not texts:
+            return []
+        if not self.tokenizer.is_fast:
+            return [self._read_without_offsets(text) for text in texts]
+        encoding = self.tokenizer(
+            list(texts), add_special_tokens=False, return_offsets_mapping=True
+        )
+        rows = zip(texts, encoding["input_ids"], encoding["offset_mapping"], strict=True)
+        return [
+            SourceText(text, tuple(tokens), _by_byte(text, offsets))
+            if text.strip()
+            else _empty(text)
+            for text, tokens, offsets in rows
+        ]
+
+    def _read_without_offsets(self, text: str) -> SourceText:
+        """The same with a tokenizer in Python: by words, or by bytes if each has a token."""
+        if not text.strip():
+            return _empty(text)
+        tokens = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        if len(tokens) == len(text.encode()):
+            return SourceText(text, tokens, _by_byte(text, [(0, len(text))] * len(tokens)))
+        offsets, position = [], 0
+        for word, (start, stop) in zip(
+            text.split(), word_token_spans(self.tokenizer, text), strict=True
+        ):
+            position = text.index(word, position)
+            offsets += [(position, position + len(word))] * (stop - start)
+            position += len(word)
+        return SourceText(text, tokens, tuple(offsets))
+
+    def cut(self, source: SourceText, characters: Iterable[int]) -> SourceText:
+        """The same text with tokens that end at the given characters, as far as possible."""
+        wanted = {source._skip_space(character) for character in characters}
+        inside = wanted - {*source.fenceposts}
+        if not inside:
+            return source
+        tokens: list[int] = []
+        offsets: list[Span] = []
+        for token, (start, stop) in zip(source.tokens, source.offsets, strict=True):
+            cuts = sorted(cut for cut in inside if start < cut < stop)
+            parts = self._parts(token, source.text, [*cuts, stop]) if cuts else [[token]]
+            if parts is None:
+                parts, cuts = [[token]], []
+            for part, span in zip(parts, pairwise([start, *cuts, stop]), strict=True):
+                tokens += part
+                offsets += [span] * len(part)
+        return replace(source, tokens=tuple(tokens), offsets=tuple(offsets))
+
+    def _parts(self, token: int, text: str, stops: Sequence[int]) -> list[list[int]] | None:
+        """Tokens for each part of a token that is cut before the last of ``stops``."""
+        piece = str(self.tokenizer.convert_ids_to_tokens(token))
+        tail = text[stops[0] : stops[-1]]
+        if not piece.endswith(tail) or piece == tail:
+            return None  # not spelled as it is written: a byte, or an unknown word
+        strings = [piece.removesuffix(tail)]
+        strings += [text[start:stop] for start, stop in pairwise(stops)]
+        parts = [self._spell(string) for string in strings]
+        return None if None in parts else [part for part in parts if part is not None]
+
+    def _spell(self, string: str) -> list[int] | None:
+        """The longest tokens that spell a part of a token, or its bytes."""
+        tokens: list[int] = []
+        while string:
+            sizes = range(len(string), 0, -1)
+            size = next((size for size in sizes if string[:size] in self._vocabulary), 0)
+            if size:
+                tokens.append(self._vocabulary[string[:size]])
+            else:
+                size, names = 1, [f"<0x{byte:02X}>" for byte in string[0].encode()]
+                if not self._vocabulary.keys() >= {*names}:
+                    return None
+                tokens += [self._vocabulary[name] for name in names]
+            string = string[size:]
+        return tokens
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, int]:
+        special: Collection[str] = self.tokenizer.all_special_tokens
+        vocabulary = self.tokenizer.get_vocab()
+        return {piece: token for piece, token in vocabulary.items() if piece not in special}
+
+
+def _empty(text: str) -> SourceText:
+    return SourceText(text, (), ())
+
+
+def _by_byte(text: str, offsets: Sequence[Span]) -> tuple[Span, ...]:
+    """Offsets in which tokens that stand for a byte each have the character of that byte.
+
+    Tokenizers tell no more than that a run of bytes stands for a run of characters.
+    """
+    result: list[Span] = []
+    for (start, stop), run in groupby(offsets):
+        count = len(list(run))
+        spans = [(start, stop)] * count
+        if count > 1:
+            end = stop  # a mark that became one with its letter may not be counted
+            while end < len(text) and kind_of(text[end]) == "mark":
+                end += 1
+            choices = (
+                _character_of_bytes(text, start, last, form)
+                for last in (stop, end)
+                for form in FORMS
+            )
+            spans = next((choice for choice in choices if len(choice) == count), spans)
+        result += spans
+    return tuple(result)
+
+
+def _character_of_bytes(text: str, start: int, stop: int, form: Form | None) -> list[Span]:
+    """The character, with the marks on it, of each byte of a text in a normal form."""
+    borders = [place for place in range(start + 1, stop) if kind_of(text[place]) != "mark"]
+    spans: list[Span] = []
+    for span in pairwise([start, *borders, stop]):
+        character = text[slice(*span)]
+        normal = character if form is None else unicodedata.normalize(form, character)
+        spans += [span] * len(normal.encode())
+    return spans

@@ -1,0 +1,114 @@
+"""From phrases in tokens to a text, in which the targets of rules stand as they were written.
+
+A tokenizer decodes what the model wrote. Targets of rules are not decoded but copied, and kept
+apart from their neighbours: so they are words of the text whatever tokens stand beside them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import groupby, pairwise
+
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.decoding.words import is_unspaced, would_merge
+from btg_seq2seq.grammar import Span
+
+Part = tuple[tuple[int, ...], str | None]  # tokens, and the text of a rule's target
+
+
+class TargetWriter:
+    """Makes texts of tokens."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+
+    def encode(self, target: str) -> tuple[int, ...]:
+        """Tokens of a phrase as it stands in the middle of a sentence."""
+        before, both = self.encode_sentence("a"), self.encode_sentence(f"a {target}")
+        # Where a space marks the start of a word, it must be there.
+        is_prefix = both[: len(before)] == before
+        return both[len(before) :] if is_prefix else self.encode_sentence(target)
+
+    def encode_sentence(self, text: str) -> tuple[int, ...]:
+        """Tokens of a whole translation, without those that frame it."""
+        return tuple(self.tokenizer(text_target=text, add_special_tokens=False)["input_ids"])
+
+    def write(self, parts: Sequence[Part]) -> tuple[str, list[Span]]:
+        """The text, and the characters of each part; these tile the text."""
+        text, ends = "", [0]
+        for is_given, run in groupby(parts, key=lambda part: part[1] is not None):
+            if is_given:
+                for _, target in run:
+                    text += self._space_before(text, str(target)) + str(target)
+                    ends.append(len(text))
+            else:
+                prefixes = self._decode_prefixes([tokens for tokens, _ in run], is_first=not text)
+                if would_merge(text, prefixes[-1]):
+                    text += " "
+                # A phrase may end within the bytes of a character: the next phrase gets it.
+                ends += [len(text) + _agreement(prefix, prefixes[-1]) for prefix in prefixes]
+                text += prefixes[-1]
+        stripped = text.strip()
+        lost = len(text) - len(text.lstrip())
+        ends = [min(max(end - lost, 0), len(stripped)) for end in ends]
+        ends[-1] = len(stripped)
+        return stripped, list(pairwise(sorted(ends)))
+
+    def _space_before(self, text: str, target: str) -> str:
+        """What stands between a text and the target of a rule."""
+        if not text or text[-1].isspace() or is_unspaced(text, target):
+            return ""
+        is_open = unicodedata.category(text[-1]) in ("Ps", "Pi")
+        if is_open and self._glues_brackets and not would_merge(text, target):
+            return ""
+        return " "
+
+    def _decode_prefixes(self, phrases: Sequence[tuple[int, ...]], is_first: bool) -> list[str]:
+        """The texts of the first phrase, the first two phrases, and so on."""
+        tokens: list[int] = []
+        prefixes = []
+        for phrase in phrases:
+            tokens += phrase
+            prefixes.append(self._decode(tokens) if is_first else self._decode_behind(tokens))
+        return prefixes
+
+    def _decode_behind(self, tokens: list[int]) -> str:
+        """The text of tokens in the middle of a sentence, with the space before it."""
+        if self._anchor is None:
+            return self._decode(tokens)
+        anchor = self._decode([self._anchor])
+        both = self._decode([self._anchor, *tokens])
+        return both.removeprefix(anchor) if both.startswith(anchor) else " " + self._decode(tokens)
+
+    def _decode(self, tokens: Sequence[int]) -> str:
+        text = self.tokenizer.decode(
+            list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return str(text)
+
+    @cached_property
+    def _anchor(self) -> int | None:
+        """A token for a word, which shows whether what follows it begins with a space."""
+        special = {*self.tokenizer.all_special_ids}
+        for piece, token in sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1]):
+            # A byte would be decoded together with those that follow.
+            if token not in special and not piece.startswith("<0x"):
+                text = self._decode([token])
+                if text.isascii() and text.isalnum() and self._decode([token] * 2) != text:
+                    return token
+        return None
+
+    @cached_property
+    def _glues_brackets(self) -> bool:
+        """Whether a bracket and a word without a space between them are tokens of their own."""
+        tokens = self.encode_sentence("(a")
+        return len(tokens) > 1 and self._decode(tokens) == "(a"
+
+
+def _agreement(first: str, second: str) -> int:
+    """Number of characters that two texts have in common at their start."""
+    shorter = min(len(first), len(second))
+    return next((place for place in range(shorter) if first[place] != second[place]), shorter)

@@ -1,0 +1,292 @@
+"""Translation of texts: flat, or by the grammar with rules that are obeyed.
+
+Joins what the other files do: rules are found in the text, the text becomes tokens, the decoder
+finds token strings, and these become texts whose words know where they came from.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.decoding.alignment import aligned, best_derivations
+from btg_seq2seq.decoding.assignment import Assigner, Assignment
+from btg_seq2seq.decoding.cky import Prepared, prepare
+from btg_seq2seq.decoding.flat import decode_flat
+from btg_seq2seq.decoding.records import CkyResult
+from btg_seq2seq.decoding.results import log_sum, to_translation
+from btg_seq2seq.decoding.rules import Rule, RuleSet
+from btg_seq2seq.decoding.scoring import Score, score_strings
+from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.source_text import SourceReader, SourceText
+from btg_seq2seq.decoding.target_text import TargetWriter
+from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import load_tokenizer
+
+# A translation that is given: as text, as a result, or as token strings that read the same.
+Target = str | Translation | Sequence[Sequence[int]]
+
+CHUNK = 256  # texts that are held in memory, encoded, at a time
+
+
+class Translator:
+    """A model, its tokenizer, and how to use them.
+
+    ``settings`` are the defaults of every call.
+    """
+
+    def __init__(
+        self,
+        model: BTGSeq2Seq,
+        tokenizer: PreTrainedTokenizerBase,
+        settings: DecodingSettings | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.settings = settings or DecodingSettings()
+        self.reader = SourceReader(tokenizer)
+        self.writer = TargetWriter(tokenizer)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        directory: str | PathLike[str],
+        settings: DecodingSettings | None = None,
+        device: str | torch.device = "cpu",
+    ) -> Translator:
+        """Load what ``btg train`` wrote: a model and its tokenizer."""
+        if not (Path(directory) / "config.json").is_file():
+            raise ValueError(f"{directory} holds no model: there is no config.json in it")
+        model: Any = BTGSeq2Seq.from_pretrained(directory)
+        return cls(model.to(device), load_tokenizer(Path(directory)), settings)
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        mode: Literal["flat", "cky"] | None = None,
+        rules: Iterable[Rule] | RuleSet = (),
+        nbest: int = 1,
+        **settings: Any,
+    ) -> list[Translation]:
+        """Translate texts, one sentence each; an empty one has an empty translation.
+
+        Args:
+            texts: sentences; results are in the same order and do not depend on each other.
+            mode: ``"flat"``: the seq2seq model alone; ``"cky"``: the grammar combines phrases.
+                Unless given, cky where there are rules and flat otherwise.
+            rules: what is to be obeyed; needs cky. What is wrong with a rule, or that it matched
+                nothing, is a warning; of a ``RuleSet`` it can be asked for.
+            nbest: translations a sentence, the best one included; at most ``beam_size``.
+            settings: fields of ``DecodingSettings``, such as ``beam_size``.
+        """
+        if isinstance(texts, str):
+            raise ValueError("texts must be a list of sentences, not one string")
+        chosen = replace(self.settings, **settings)
+        check_nbest(nbest, chosen)
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        mode = mode or ("cky" if rule_set.rules else "flat")
+        if mode not in ("flat", "cky"):
+            raise ValueError(f"mode is flat or cky, not {mode!r}")
+        if mode == "flat" and rule_set.rules:
+            raise ValueError("flat translation cannot obey rules; use the mode cky, or no rules")
+        results: list[Translation] = []
+        for start in range(0, len(texts), CHUNK):
+            chunk = self.read(texts[start : start + CHUNK])
+            if mode == "flat":
+                results += self._translate_flat(chunk, nbest, chosen)
+            else:
+                results += PreparedTexts(self, chunk, chosen).translate(rule_set, nbest)
+        if rule_set is not rules:
+            warn_about(rule_set)
+        return results
+
+    def prepare(self, texts: Sequence[str], **settings: Any) -> PreparedTexts:
+        """Encode texts, to be translated again and again with different rules."""
+        sources = self.read(texts)
+        prepared = PreparedTexts(self, sources, replace(self.settings, **settings))
+        prepared.prepare([rank for rank, source in enumerate(sources) if source.tokens], sources)
+        return prepared
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[Target], **settings: Any
+    ) -> list[Score]:
+        """How probable given translations are; rules play no part.
+
+        A target is a text, of which the tokenizer makes one token string; or what ``translate``
+        returned, or the token strings themselves, which are added up.
+        """
+        read = self.read(sources)
+        framed = [self.framed(source.tokens) for source in read]
+        chosen = replace(self.settings, **settings)
+        strings = [self._token_strings(target) for target in targets]
+        return score_strings(self.model, self.writer, read, framed, strings, chosen)
+
+    def _token_strings(self, target: Target) -> list[tuple[int, ...]]:
+        if isinstance(target, str):
+            return [self.writer.encode_sentence(target)]
+        strings = target.variants if isinstance(target, Translation) else target
+        return [tuple(tokens) for tokens in strings]
+
+    def align(
+        self, sources: Sequence[str], targets: Sequence[str], segments: int | None = None
+    ) -> list[Translation]:
+        """The most probable derivation of each given pair; none where the grammar has none.
+
+        ``segments`` is the number of phrases; as many as the model allows unless given.
+        """
+        read, written = self.reader.read(sources), self.reader.read(targets)
+        found = best_derivations(
+            self.model, [one.tokens for one in read], [one.tokens for one in written], segments
+        )
+        return [aligned(*pair) for pair in zip(read, written, found, strict=True)]
+
+    def read(self, texts: Sequence[str]) -> list[SourceText]:
+        """Texts as tokens; an error where one is longer than the model can read."""
+        sources = self.reader.read(texts)
+        backbone = self.model.backbone
+        longest = backbone.family.longest(backbone.model.config)
+        for source in sources if longest is not None else ():
+            if len(self.framed(source.tokens)) > (longest or 0):
+                raise ValueError(
+                    f"a sentence has {len(source.tokens)} tokens, but the model reads no more than "
+                    f"{longest}; split it: {source.text[:40]!r}..."
+                )
+        return sources
+
+    def framed(self, tokens: Sequence[int]) -> list[int]:
+        """Tokens of a source with those that the model expects around them."""
+        config = self.model.config
+        return [*config.prefix, *tokens, *config.suffix]
+
+    def _translate_flat(
+        self, sources: Sequence[SourceText], nbest: int, settings: DecodingSettings
+    ) -> list[Translation]:
+        rows = [rank for rank, source in enumerate(sources) if source.tokens]
+        framed = [self.framed(sources[rank].tokens) for rank in rows]
+        # All that the beam holds: token strings that read the same are added up.
+        found = decode_flat(self.model, framed, settings, settings.beam_size) if rows else []
+        hypotheses = dict(zip(rows, found, strict=True))
+        return [
+            to_translation(
+                self.writer,
+                Assignment(source),
+                hypotheses.get(rank, []),
+                nbest,
+                mode="flat",
+                segment_posterior=(1.0,) if rank in hypotheses else (),
+                are_probabilities=not settings.length_normalised,
+            )
+            for rank, source in enumerate(sources)
+        ]
+
+
+class PreparedTexts:
+    """Texts with their encoder states and phrase candidates, to be translated with any rules.
+
+    What one call has decoded, the next one uses again: a sentence is encoded anew only if a rule
+    ends inside of one of its tokens.
+    """
+
+    def __init__(
+        self, translator: Translator, sources: Sequence[SourceText], settings: DecodingSettings
+    ) -> None:
+        self.translator, self.sources, self.settings = translator, sources, settings
+        self._groups: list[Prepared] = []
+        # Where the tokens of a sentence were prepared: group and row.
+        self._places: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+
+    def translate(self, rules: Iterable[Rule] | RuleSet = (), nbest: int = 1) -> list[Translation]:
+        """Translate by the grammar with these rules; see ``Translator.translate``."""
+        check_nbest(nbest, self.settings)
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        assigner = Assigner(self.translator.reader, self.translator.writer, rule_set)
+        assignments = [assigner.assign(source) for source in self.sources]
+        results = self._decode(assignments)
+        translations = [
+            to_translation(
+                self.translator.writer,
+                assignment,
+                result.hypotheses,
+                nbest,
+                mode="cky",
+                segment_posterior=result.segment_posterior,
+                fallback=result.fallback,
+                are_probabilities=not self.settings.length_normalised,
+            )
+            for assignment, result in zip(assignments, results, strict=True)
+        ]
+        if rule_set is not rules:
+            warn_about(rule_set)
+        return translations
+
+    def score(self, targets: Sequence[Target], rules: Iterable[Rule] | RuleSet = ()) -> list[float]:
+        """The log-probability with which ``translate`` reports each target under these rules.
+
+        Minus infinity where the beams have lost it. See ``Translator.score`` for targets, and for
+        probabilities that are exact.
+        """
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        assigner = Assigner(self.translator.reader, self.translator.writer, rule_set)
+        results = self._decode([assigner.assign(source) for source in self.sources])
+        scores = []
+        for source, result, target in zip(self.sources, results, targets, strict=True):
+            strings = self.translator._token_strings(target)
+            known = {own.tokens: own.log_prob for own in result.hypotheses}
+            found = [known.get(tokens, -math.inf) for tokens in strings]
+            scores.append(log_sum(found) if source.tokens or any(strings) else 0.0)
+        return scores
+
+    def prepare(self, ranks: Iterable[int], sources: Sequence[SourceText]) -> None:
+        """Encode those of the sentences that are new, or have other tokens than before."""
+        new = [rank for rank in ranks if (rank, sources[rank].tokens) not in self._places]
+        if new:
+            framed = [self.translator.framed(sources[rank].tokens) for rank in new]
+            group = len(self._groups)
+            self._groups.append(prepare(self.translator.model, framed, self.settings))
+            for row, rank in enumerate(new):
+                self._places[rank, sources[rank].tokens] = group, row
+
+    def _decode(self, assignments: Sequence[Assignment]) -> list[CkyResult]:
+        """All that the beams hold, for each sentence."""
+        results = [CkyResult([], [], None) for _ in assignments]
+        ranks = [rank for rank, assignment in enumerate(assignments) if assignment.source.tokens]
+        self.prepare(ranks, [assignment.source for assignment in assignments])
+        places = {rank: self._places[rank, assignments[rank].source.tokens] for rank in ranks}
+        for group, prepared in enumerate(self._groups):
+            rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
+            if not rows:
+                continue
+            spans = [
+                assignments[rows[row]].spans if row in rows else []
+                for row in range(len(prepared.sources))
+            ]
+            found = prepared.decode(spans, self.settings.beam_size)
+            for row, rank in rows.items():
+                results[rank] = found[row]
+        return results
+
+
+def check_nbest(nbest: int, settings: DecodingSettings) -> None:
+    """A beam holds no more than so many translations."""
+    if not 1 <= nbest <= settings.beam_size:
+        raise ValueError(
+            f"nbest={nbest} must lie between 1 and beam_size={settings.beam_size}; "
+            "widen the beam for more translations"
+        )
+
+
+def warn_about(rules: RuleSet) -> None:
+    """Say what is wrong with rules, and which of them matched nothing."""
+    for problem in rules.problems:
+        warnings.warn(problem, stacklevel=3)
+    for rule in rules.unmatched:
+        warnings.warn(f"rule {rule} matched nothing", stacklevel=3)

@@ -1,0 +1,91 @@
+"""Words of a text as rules see them: where a match may begin and end.
+
+A word is a run of letters, digits, underscores and the marks on them; every other character that
+is no white space stands for itself. Scripts that are written without spaces have no such runs: any
+of their characters may begin or end a match.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+Kind = Literal["space", "word", "unspaced", "mark", "other"]
+
+# Thai, Lao, Tibetan, Myanmar; Khmer; Han and kana, with what stands among and for them.
+UNSPACED = (
+    (0x0E00, 0x109F),
+    (0x1780, 0x17FF),
+    (0x2E80, 0x2FDF),
+    (0x3005, 0x3007),
+    (0x3021, 0x312F),
+    (0x31A0, 0x31FF),
+    (0x3400, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFF9F),
+    (0x20000, 0x3FFFF),
+)
+JOINERS = "\u200c\u200d"  # within words of Persian, Indic scripts and emoji
+
+
+class Word(NamedTuple):
+    """Where a word stands, and whether white space or the start of the text precedes it."""
+
+    start: int
+    stop: int
+    spaced: bool
+
+
+@lru_cache(maxsize=65536)
+def kind_of(character: str) -> Kind:
+    """What a character does to word boundaries."""
+    if character.isspace():
+        return "space"
+    if character in JOINERS or unicodedata.category(character)[0] == "M":
+        return "mark"
+    if not character.isalnum() and character != "_":
+        return "other"
+    code = ord(character)
+    return "unspaced" if any(first <= code <= last for first, last in UNSPACED) else "word"
+
+
+def words_of(text: str) -> list[Word]:
+    """All words of a text, from left to right."""
+    words: list[Word] = []
+    previous: Kind = "space"
+    for position, character in enumerate(text):
+        kind = kind_of(character)
+        if kind == "mark" and previous != "space":
+            kind = previous  # it belongs to what it is put on
+            words[-1] = words[-1]._replace(stop=position + 1)
+        elif kind == "mark" or (kind == "word" and previous != "word"):
+            words.append(Word(position, position + 1, previous == "space"))
+            kind = "word"
+        elif kind == "word":
+            words[-1] = words[-1]._replace(stop=position + 1)
+        elif kind != "space":
+            words.append(Word(position, position + 1, previous == "space"))
+        previous = kind
+    return words
+
+
+def would_merge(before: str, after: str) -> bool:
+    """Whether two texts, joined without a space, would make one word of two.
+
+    A mark that follows would change the last letter, so it counts too.
+    """
+    if not before or not after:
+        return False
+    last, first = _last_kind(before), kind_of(after[0])
+    return last != "space" and (first == "mark" or (first == last == "word"))
+
+
+def is_unspaced(before: str, after: str) -> bool:
+    """Whether both texts, where they meet, are of scripts without spaces."""
+    return bool(before and after) and _last_kind(before) == kind_of(after[0]) == "unspaced"
+
+
+def _last_kind(text: str) -> Kind:
+    """What the last character is, without the marks on it."""
+    return next((kind for kind in map(kind_of, reversed(text)) if kind != "mark"), "word")

@@ -1,0 +1,1 @@
+"""How good translations are: numbers that another person can reproduce."""

@@ -1,0 +1,98 @@
+"""A model on a test set: its translations against references, its trees against gold ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from btg_seq2seq.decoding.alignment import best_derivations
+from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.evaluation.metrics import TextMetrics, text_metrics, tree_accuracy
+from btg_seq2seq.grammar import Leaf, Node, Tree
+from btg_seq2seq.text import Bitext, word_token_spans
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known of a model after a test.
+
+    ``trees`` is the share of right trees, in percent: of the posterior parser, which has seen the
+    reference, and of the prior one, both with the gold tree's number of phrases; with cky, also of
+    the derivations that were translated along.
+    """
+
+    mode: str
+    metrics: TextMetrics
+    translations: list[Translation]
+    trees: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def fallbacks(self) -> int:
+        """Sentences that were not decoded as asked."""
+        return sum(one.fallback is not None for one in self.translations)
+
+
+def evaluate(
+    translator: Translator,
+    bitext: Bitext,
+    mode: Literal["flat", "cky"] = "flat",
+    tokenize: str = "13a",
+    **settings: Any,
+) -> Evaluation:
+    """Translate the source of a bitext and compare it with the target.
+
+    ``tokenize`` is sacreBLEU's, ``settings`` are fields of ``DecodingSettings``. Trees of the
+    bitext are over the words of the source.
+    """
+    translations = translator.translate(bitext.source, mode, **settings)
+    texts = [translation.text for translation in translations]
+    metrics = text_metrics(texts, bitext.target, tokenize)
+    trees = {} if bitext.trees is None else parser_accuracy(translator, bitext)
+    if bitext.trees is not None and mode == "cky":
+        found = [one.derivation.tree if one.derivation else None for one in translations]
+        rows, gold = gold_trees(translator, bitext)
+        trees["derivation"] = tree_accuracy([found[row] for row in rows], gold)
+    return Evaluation(mode, metrics, translations, trees)
+
+
+def parser_accuracy(translator: Translator, bitext: Bitext) -> dict[str, float]:
+    """Share of right trees of both parsers, in percent, with the gold number of phrases."""
+    rows, gold = gold_trees(translator, bitext)
+    sources, targets = (
+        [source.tokens for source in translator.reader.read([side[row] for row in rows])]
+        for side in (bitext.source, bitext.target)
+    )
+    segments = [tree.segments for tree in gold]
+    found = best_derivations(translator.model, sources, targets, segments)
+    return {
+        "posterior": tree_accuracy([one.tree if one else None for one in found], gold),
+        "prior": tree_accuracy([one.prior_tree if one else None for one in found], gold),
+    }
+
+
+def gold_trees(translator: Translator, bitext: Bitext) -> tuple[list[int], list[Tree]]:
+    """The gold trees over tokens, and which sentences they belong to."""
+    rows, gold = [], []
+    for row, (text, printed) in enumerate(zip(bitext.source, bitext.trees or [], strict=True)):
+        spans = word_token_spans(translator.tokenizer, text)
+        if not spans:
+            continue
+        tree = Tree.parse(printed)
+        if (tree.start, tree.stop) != (0, len(spans)):
+            raise ValueError(
+                f"{bitext.name}: line {row + 1}: the tree {tree} does not span the {len(spans)} "
+                "words of the source"
+            )
+        rows.append(row)
+        gold.append(over_tokens(tree, [0, *(stop for _, stop in spans)]))
+    return rows, gold
+
+
+def over_tokens(tree: Tree, fenceposts: Sequence[int]) -> Tree:
+    """A tree over words as one over tokens; word k ends at token ``fenceposts[k + 1]``."""
+    if isinstance(tree, Node):
+        left, right = (over_tokens(part, fenceposts) for part in (tree.left, tree.right))
+        return Node(left, right, tree.inverted)
+    return Leaf(fenceposts[tree.start], fenceposts[tree.stop])

@@ -1,0 +1,145 @@
+"""Derivations and phrase tables of given text."""
+
+import math
+
+import pytest
+import torch
+
+from btg_seq2seq import BTGSeq2Seq, Rule, Translator
+from btg_seq2seq.decoding.alignment import best_derivations
+from btg_seq2seq.decoding.phrase_table import PhraseTable
+from btg_seq2seq.decoding.rule_files import read_rules
+from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.text import train_tokenizer
+from btg_seq2seq.training.derivation import Derivation, Parsers
+
+SOURCES = ["the dog saw it in the garden", "", "the dog", "it", "a b c d e f g h i j"]
+TARGETS = ["in the garden it saw the dog", "", "it", "the dog saw", "the " * 9]
+
+
+@pytest.fixture(scope="module", params=["word", "bpe"])
+def translator(request):
+    size = None if request.param == "word" else 300
+    tokenizer = train_tokenizer(request.param, SOURCES + TARGETS, size)
+    torch.manual_seed(0)
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2, dropout=0.5)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3, max_grammar_length=30)
+    settings = DecodingSettings(beam_size=3, max_output_ratio=1.0, max_output_extra=2)
+    return Translator(model.eval(), tokenizer, settings)
+
+
+def tokens(translator, texts):
+    return [source.tokens for source in translator.reader.read(texts)]
+
+
+def test_the_derivation_that_training_finds_best(translator):
+    model = translator.model
+    sources, targets = tokens(translator, SOURCES), tokens(translator, TARGETS)
+    found = best_derivations(model, sources, targets)
+    assert found[1] is None
+    for row in (0, 2, 3):
+        input_ids = torch.tensor([translator.framed(sources[row])])
+        labels = torch.tensor([[*targets[row], model.backbone.sentence_end]])
+        pair = model.read(input_ids, torch.ones_like(input_ids), labels).pair
+        segments = torch.tensor([min(3, len(sources[row]), len(targets[row]))])
+        best = Derivation.best(model, Parsers.of(model, pair, segments))
+        assert found[row].tree == best.trees[0]
+        assert found[row].segmentation == best.segmentations[0]
+        assert sum(found[row].log_probs) == pytest.approx(best.log_prob.item(), abs=1e-4)
+        assert found[row].prior_tree.segments == segments.item()
+
+
+def test_numbers_of_phrases(translator):
+    sources, targets = tokens(translator, SOURCES), tokens(translator, TARGETS)
+    assert best_derivations(translator.model, sources, targets, 2)[0].tree.segments == 2
+    counts = best_derivations(translator.model, sources, targets, [1, 1, 1, 1, 1])
+    assert all(found is None or found.tree.segments == 1 for found in counts)
+
+
+def test_neighbours_and_dropout_change_nothing(translator):
+    translator.model.train()
+    together = translator.align(SOURCES, TARGETS)
+    assert translator.model.training
+    translator.model.eval()
+    for source, target, pair in zip(SOURCES, TARGETS, together, strict=True):
+        (alone,) = translator.align([source], [target])
+        assert (alone.source, alone.text, alone.mode) == (source, target, "given")
+        assert alone.to_pharaoh() == pair.to_pharaoh()
+        assert alone.log_prob == pytest.approx(pair.log_prob, abs=1e-4)
+
+
+def test_spans_tile_both_sides(translator):
+    for pair in translator.align(SOURCES, TARGETS):
+        if not pair.source:
+            assert pair.derivation is None
+            assert pair.to_pharaoh() == ""
+            continue
+        if pair.derivation is None:  # too long for the grammar
+            assert max(map(len, tokens(translator, [pair.source, pair.text]))) > 30
+            continue
+        phrases = pair.derivation.phrases
+        assert "".join(pair.text[slice(*p.target_span)] for p in phrases) == pair.text
+        in_order = sorted(phrases, key=lambda phrase: phrase.tokens)
+        assert "".join(pair.source[slice(*p.source_span)] for p in in_order) == pair.source
+
+
+# ---- phrase tables -------------------------------------------------------------------------
+
+
+def test_lines_of_moses():
+    table = PhraseTable()
+    table.add("das Haus", "the house", 1.0, math.log(0.5))
+    table.add("das  Haus", "the house", 1.0, math.log(0.25))
+    table.add("das Haus", "home", 2.0, math.log(0.125))
+    table.add("daheim", "home", 2.0, 0.0)
+    for source, target in [("a ||| b", "c"), ("a", ""), ("a", "\ufffd")]:
+        table.add(source, target, 1.0, 0.0)
+    assert table.left_out == 3
+    assert list(table.lines()) == [
+        "daheim ||| home ||| 0.5 1 1 ||| ||| 4 2 2",
+        "das Haus ||| home ||| 0.5 0.5 0.125 ||| ||| 4 4 2",
+        "das Haus ||| the house ||| 1 0.5 0.375 ||| ||| 2 4 2",
+    ]
+    assert len(list(table.lines(0.6))) == 1
+
+
+def forward_sums(lines):
+    """For each source, the sum of phi(target | source)."""
+    sums = {}
+    for line in lines:
+        source, _, scores, *_ = line.split(" ||| ")
+        sums[source] = sums.get(source, 0.0) + float(scores.split()[1])
+    return sums
+
+
+def test_from_a_bitext_and_back_as_rules(translator, tmp_path):
+    table = PhraseTable()
+    table.add_bitext(translator, SOURCES, TARGETS, 2)
+    lines = list(table.lines())
+    assert lines
+    assert forward_sums(lines) == pytest.approx(dict.fromkeys(forward_sums(lines), 1.0), abs=1e-4)
+    path = tmp_path / "table"
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    for number, (rule, line) in enumerate(zip(read_rules(path), lines, strict=True), 1):
+        source, target, *_ = line.split(" ||| ")
+        assert rule == Rule(source, target, mode="prefer", place=f"{path}:{number}")
+        assert any(source in text for text in SOURCES)
+        assert any(target in text for text in TARGETS)
+
+
+def test_from_sources_alone(translator):
+    table = PhraseTable()
+    table.add_sources(translator, SOURCES)
+    lines = list(table.lines())
+    assert forward_sums(lines) == pytest.approx(dict.fromkeys(forward_sums(lines), 1.0), abs=1e-4)
+    for line in lines:
+        source, _, scores, _, counts = line.replace("||| |||", "||| . |||").split(" ||| ")
+        model = float(scores.split()[2])
+        assert 0 < model < 1
+        # A phrase occurs at most so often, and is translated like this with that probability.
+        occurrences = sum(f" {text} ".count(source) for text in SOURCES)
+        assert float(counts.split()[2]) <= occurrences * model * (1 + 1e-4)
+    empty = PhraseTable()
+    empty.add_sources(translator, ["", " "])
+    assert len(empty) == 0

@@ -1,0 +1,274 @@
+"""Cky decoding with tiny models: provenance, rules, batches, and what is decoded again."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from decoding_models import SMALL, sentences, tiny_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import SPAN_INDEX, TreeOracle, phrases
+from tiny_models import every_family
+
+from btg_seq2seq.decoding.chart import run_charts
+from btg_seq2seq.decoding.cky import prepare
+from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases
+from btg_seq2seq.decoding.flat import decode_flat
+from btg_seq2seq.decoding.long_sentences import cut_around
+from btg_seq2seq.decoding.settings import DecodingSettings
+
+MODEL = tiny_model(max_segments=3)
+LENGTHS = [5, 1, 7, 3]
+
+
+def check_provenance(hypothesis, length):
+    derivation = hypothesis.derivation
+    phrases = derivation.phrases
+    assert tuple(token for phrase in phrases for token in phrase.tokens) == hypothesis.tokens
+    assert [(phrase.start, phrase.stop) for phrase in phrases] == [*derivation.tree.phrases]
+    ends = sorted((phrase.start, phrase.stop) for phrase in phrases)
+    assert ends[0][0] == 0
+    assert ends[-1][1] == length
+    assert all(one[1] == other[0] for one, other in pairwise(ends))
+    assert all(phrase.tokens or len(phrases) == 1 for phrase in phrases)
+
+
+def assert_same(one, other):
+    assert one.fallback == other.fallback
+    assert one.segment_posterior == pytest.approx(other.segment_posterior, abs=1e-4)
+    for mine, yours in zip(one.hypotheses, other.hypotheses, strict=True):
+        assert mine.tokens == yours.tokens
+        assert mine.log_prob == pytest.approx(yours.log_prob, abs=1e-4)
+        assert mine.derivation.tree == yours.derivation.tree
+        assert [p.tokens for p in mine.derivation.phrases] == [
+            p.tokens for p in yours.derivation.phrases
+        ]
+
+
+@every_family
+def test_results_are_whole_and_do_not_depend_on_the_batch(name):
+    model = tiny_model(name, max_segments=3)
+    sources = sentences(model, LENGTHS)
+    options = replace(SMALL, flat_weight=0.1)
+    together = prepare(model, sources, options).decode(nbest=4)
+    for source, length, result in zip(sources, LENGTHS, together, strict=True):
+        assert result.fallback is None
+        assert len(result.segment_posterior) == min(3, length)
+        assert sum(result.segment_posterior) == pytest.approx(1.0)
+        assert len({own.tokens for own in result.hypotheses}) == len(result.hypotheses)
+        for own in result.hypotheses:
+            check_provenance(own, length)
+        (alone,) = prepare(model, [source], options).decode(nbest=4)
+        assert_same(alone, result)
+
+
+def test_one_phrase_is_flat_decoding():
+    sources = sentences(MODEL, LENGTHS)
+    flat = decode_flat(MODEL, sources, SMALL, nbest=3)
+    assert prepare(MODEL, sources, SMALL).flat(3) == flat
+    for options in (replace(SMALL, flat_weight=1.0), replace(SMALL, max_segments=1)):
+        prepared = prepare(MODEL, sources, options)
+        for result, expected in zip(prepared.decode(nbest=3), flat, strict=True):
+            assert [own.tokens for own in result.hypotheses] == [own.tokens for own in expected]
+            assert [own.log_prob for own in result.hypotheses] == pytest.approx(
+                [own.log_prob for own in expected]
+            )
+
+
+def test_without_whole_sentences():
+    sources = sentences(MODEL, LENGTHS)
+    results = prepare(MODEL, sources, replace(SMALL, flat_weight=0.0)).decode()
+    for length, result in zip(LENGTHS, results, strict=True):
+        assert (len(result.hypotheses[0].derivation.phrases) > 1) == (length > 1)
+
+
+def test_pruning_drops_spans_and_mass_but_no_sentence():
+    sources = sentences(MODEL, LENGTHS)
+    full = prepare(MODEL, sources, replace(SMALL, span_threshold=0.0))
+    none = [()] * len(sources)
+    kept = {sentence: plan.kept for sentence, plan in full.plans(none).items()}
+    for threshold in (0.05, 0.3, 1.0):
+        options = replace(SMALL, span_threshold=threshold, flat_weight=0.0)
+        pruned = prepare(MODEL, sources, options)
+        for sentence, plan in pruned.plans(none).items():
+            assert not (plan.kept & ~kept[sentence]).any()
+            if LENGTHS[sentence] > 3:
+                assert plan.kept.sum() < kept[sentence].sum()
+        assert all(result.hypotheses for result in pruned.decode())
+
+
+def test_threshold_is_the_leaf_posterior():
+    (source,) = sentences(MODEL, [6])
+    none = [()]
+    (plan,) = prepare(MODEL, [source], replace(SMALL, span_threshold=0.1)).plans(none).values()
+    prepared = prepare(MODEL, [source], replace(SMALL, span_threshold=0.0))
+    # n = 2 and n = 3 are equally likely at a rate of 1/2.
+    scores = torch.from_numpy(prepared._scores[0])
+    posterior = sum(0.5 * TreeOracle(scores, 6, n, 6).leaf_marginals for n in (2, 3)).numpy()
+    best = set()
+    for n in (2, 3):
+        oracle = TreeOracle(scores, 6, n, 6)
+        tree = oracle.outcomes[int(oracle.log_weights.argmax())]
+        best |= {SPAN_INDEX[phrase] for phrase in phrases(tree)}
+    expected = posterior >= 0.1
+    expected[[*best]] = True
+    assert plan.kept.tolist() == expected.tolist()
+
+
+@st.composite
+def rule_sets(draw, lengths):
+    """Forced spans that do not overlap, and preferred ones anywhere."""
+    sets = []
+    for length in lengths:
+        rules, position = [], 0
+        while position < length and draw(st.booleans()):
+            start = draw(st.integers(position, length - 1))
+            stop = draw(st.integers(start + 1, length))
+            target = st.lists(st.integers(3, 35), min_size=1, max_size=4)
+            targets = draw(st.lists(target, min_size=1, max_size=3))
+            rules.append(ForcedSpan(start, stop, tuple(map(tuple, targets)), len(rules), "force"))
+            position = stop
+        if draw(st.booleans()):
+            start = draw(st.integers(0, length - 1))
+            stop = draw(st.integers(start + 1, length))
+            rules.append(ForcedSpan(start, stop, ((7, 8),), len(rules), "prefer"))
+        sets.append(draw(st.permutations(rules)))
+    return sets
+
+
+def check_rules(result, rules):
+    for own in result.hypotheses:
+        phrases = {(phrase.start, phrase.stop): phrase for phrase in own.derivation.phrases}
+        for rule in rules:
+            phrase = phrases.get((rule.start, rule.stop))
+            if rule.mode == "force":
+                assert phrase is not None
+                assert phrase.rule == rule.rule
+                assert phrase.tokens in rule.targets
+        for phrase in phrases.values():
+            if phrase.rule is not None:
+                (rule,) = [rule for rule in rules if rule.rule == phrase.rule]
+                assert phrase.tokens in rule.targets
+
+
+RULE_LENGTHS = [7, 4, 1, 12]
+
+
+@settings(max_examples=25)
+@given(
+    rule_sets(RULE_LENGTHS),
+    st.sampled_from([0.0, 1.0, 100.0, 1e30]),
+    st.sampled_from([0.0, 0.02, 1.0]),
+    st.sampled_from([None, 2]),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_forced_spans_are_always_obeyed(rules, scale, threshold, limit, flat_weight):
+    options = replace(
+        SMALL,
+        span_threshold=threshold,
+        max_phrase_length=limit,
+        flat_weight=flat_weight,
+        max_cky_length=10,  # the last sentence is longer
+    )
+    prepared = prepare(MODEL, sentences(MODEL, RULE_LENGTHS), options)
+    for scores in prepared._scores.values():
+        scores *= scale
+    for length, own, result in zip(RULE_LENGTHS, rules, prepared.decode(rules, 3), strict=True):
+        check_rules(result, own)
+        for hypothesis in result.hypotheses:
+            check_provenance(hypothesis, length)
+            assert np.isfinite(hypothesis.log_prob)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+def test_rules_hold_for_broken_parsers(value):
+    model = tiny_model(max_segments=3)
+    with torch.no_grad():
+        model.prior.output[0] = value
+    rules = [[ForcedSpan(1, 3, ((5, 6),), 0), ForcedSpan(4, 5, ((9,),), 1)]]
+    (result,) = prepare(model, sentences(model, [7]), SMALL).decode(rules, 2)
+    check_rules(result, rules[0])
+
+
+def test_preferred_targets_compete():
+    (source,) = sentences(MODEL, [5])
+    prepared = prepare(MODEL, [source], replace(SMALL, flat_weight=0.0))
+    rule = ForcedSpan(0, 2, ((5, 6),), 4, "prefer")
+    (with_rule,) = prepared.decode([[rule]])
+    (without,) = prepared.decode()
+    # The random model gives every phrase a small probability, so that a rule with 1 wins.
+    assert 4 in [phrase.rule for phrase in with_rule.hypotheses[0].derivation.phrases]
+    assert with_rule.hypotheses[0].log_prob > without.hypotheses[0].log_prob
+    (whole,) = prepare(MODEL, [source], SMALL).decode([[replace(rule, stop=5)]])
+    assert whole.hypotheses[0].tokens == (5, 6)
+    assert whole.hypotheses[0].log_prob == pytest.approx(np.log(0.5))
+
+
+def test_a_forced_sentence_is_its_target():
+    (source,) = sentences(MODEL, [5])
+    (result,) = prepare(MODEL, [source], SMALL).decode([[ForcedSpan(0, 5, ((5, 6),), 0)]], 3)
+    (own,) = result.hypotheses
+    assert own.tokens == (5, 6)
+    assert own.log_prob == pytest.approx(0.0)
+
+
+def test_other_rules_reuse_what_is_known():
+    sources = sentences(MODEL, LENGTHS)
+    prepared = prepare(MODEL, sources, SMALL)
+    first = prepared.decode(nbest=2)
+    calls = []
+    fill = prepared.candidates.fill
+    prepared.candidates.fill = lambda places: calls.append(fill(places))
+    rules = [[ForcedSpan(1, 2, ((5,),), 0)], [], [], []]
+    ruled = prepared.decode(rules, nbest=2)
+    assert calls[0] <= 8  # the words around the rule, in the one sentence that has it
+    check_rules(ruled[0], rules[0])
+    again = prepared.decode(nbest=2)
+    assert calls[1] == 0
+    for one, other in zip(first, again, strict=True):
+        assert one == other
+    fresh = prepare(MODEL, sources, SMALL).decode(rules, nbest=2)
+    for one, other in zip(ruled, fresh, strict=True):
+        assert_same(one, other)
+
+
+def test_long_sentences_fall_back_and_say_so():
+    sources = sentences(MODEL, [8, 4])
+    prepared = prepare(MODEL, sources, replace(SMALL, max_cky_length=6))
+    long, short = prepared.decode(nbest=2)
+    assert "8 tokens" in long.fallback
+    assert "flat" in long.fallback
+    assert short.fallback is None
+    flat = decode_flat(MODEL, sources, SMALL, nbest=2)[0]
+    assert [own.tokens for own in long.hypotheses] == [own.tokens for own in flat]
+    rules = [[ForcedSpan(3, 5, ((5, 6),), 0)], []]
+    long, _ = prepared.decode(rules, nbest=2)
+    assert "source order" in long.fallback
+    check_rules(long, rules[0])
+    for own in long.hypotheses:
+        check_provenance(own, 8)
+
+
+def test_impossible_requests_are_refused():
+    prepared = prepare(MODEL, sentences(MODEL, [4]), SMALL)
+    one, other = ForcedSpan(0, 2, ((5,),), 0), ForcedSpan(1, 3, ((6,),), 1)
+    with pytest.raises(ValueError, match=r"sentence 0: rule 0 .* rule 1"):
+        prepared.decode([[other, one]])
+    with pytest.raises(ValueError, match="sentence 0: rule 7"):
+        prepared.decode([[ForcedSpan(3, 5, ((5,),), 7)]])
+    with pytest.raises(ValueError, match="rules for 2 sentences"):
+        prepared.decode([[], []])
+    with pytest.raises(ValueError, match="sentence 1"):
+        prepare(MODEL, [[5, 1], [1]], SMALL)
+
+
+def test_counting_and_cutting():
+    rules = [ForcedSpan(2, 4, ((5,),), 0), ForcedSpan(4, 5, ((5,),), 1)]
+    assert fewest_phrases(9, 9, rules) == 4
+    assert fewest_phrases(9, 1, rules) == 2 + 2 + 4
+    assert cut_around(9, 3, rules) == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 9)]
+    assert cut_around(5, 5, rules) == [(0, 2), (2, 4), (4, 5)]
+    assert DecodingSettings().longest_output(10) == 40
+    assert run_charts([], None, 1, 1) == []
