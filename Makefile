@@ -4,14 +4,16 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-training clean
+.PHONY: help setup demo test lint bench bench-training bench-decoding svo-sov clean
 
 help:
-	@echo "make demo    set up and show the grammar at work"
+	@echo "make demo    set up, then train seq2seq and BTG models side by side on a toy task"
 	@echo "make test    set up and run the tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   benchmarks of the grammar; a quarter of an hour, on a quiet machine"
 	@echo "make bench-training   what a training step costs; some minutes"
+	@echo "make bench-decoding   what cky costs against flat; some minutes"
+	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
 	@echo "make clean   remove caches, compiled kernels and the virtual environment"
 
@@ -24,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/python -m btg_seq2seq.cli.demo
+	$(BIN)/btg demo
 
 test: setup
 	$(BIN)/python -m pytest
@@ -43,6 +45,13 @@ bench-training: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.training --output results/training.json --markdown docs/benchmarks.md
 
+bench-decoding: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.decoding --output results/decoding.json --markdown docs/benchmarks.md
+
+svo-sov: setup
+	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md
+
 clean:
-	rm -rf $(VENV) results .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
