@@ -80,20 +80,13 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     modes += ["cky"] * (system != "seq2seq")
     for name in ("dev", "test"):
         for mode in modes:
-            found = translator.translate(sets[name].source, mode=mode, **DECODING.get(mode, {}))
+            found = translator.translate(sets[name].source, mode=mode)
             score = exact_match([each.text for each in found], sets[name].target)
             result[f"{name} {mode}"] = score
     if system != "seq2seq":
         trees = DevMetrics(0)(trained.model, trained.tokenizer, sets["dev"])
         result |= {name: trees[name] for name in ("posterior_trees", "prior_trees")}
     return result
-
-
-# Chosen on dev sets: a sentence is cut into three phrases.
-DECODING: dict[str, dict[str, Any]] = {
-    "cky": {"flat_weight": 0.05, "segment_rate": 0.05},
-    "flat": {"beam_size": 1},
-}
 
 
 def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.Bar]]:

@@ -59,6 +59,8 @@ def settings(output: Path, seed: int) -> TrainConfig:
             dropout=0.0,
             max_segments=3,
             max_phrase_length=TASK.phrase_lengths[1],
+            flat_weight=0.05,
+            segment_rate=0.05,
         ),
         objective=ObjectiveSettings(segment_rate=0.05, flat_weight=0.2, uniform_steps=60),
         optimisation=OptimisationConfig(
@@ -142,7 +144,7 @@ def report(console: Console, sets: dict[str, Bitext], base: TrainResult, btg: Tr
     translator = Translator(btg.model, btg.tokenizer)
     whole = Translator(base.model, base.tokenizer).translate(test.source, mode="flat")
     flat = translator.translate(test.source, mode="flat")
-    cky = translator.translate(test.source, mode="cky", flat_weight=0.05, segment_rate=0.05)
+    cky = translator.translate(test.source, mode="cky")
     trees = DevMetrics(0)(btg.model, btg.tokenizer, test)
 
     table = Table(title="Test sentences translated exactly: known phrases in new company")

@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from btg_seq2seq.decoding.chart import Floats, Skeleton, skeletons
 from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases, forced
 from btg_seq2seq.decoding.encoding import Source, padded_states
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.settings import CompleteSettings, DecodingSettings
 from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, splits, truncated_geometric
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -67,16 +67,15 @@ def plan_sentences(
     rules: Sequence[Sequence[ForcedSpan]],
     settings: DecodingSettings,
 ) -> list[Plan]:
-    """Plans with the limits that the settings have, or else the model."""
+    """Plans with what the settings say, or else the model."""
     requests = [Request(*own) for own in zip(lengths, scores, rules, strict=True)]
-    max_segments = settings.max_segments or model.config.max_segments
-    limit = settings.max_phrase_length or model.config.max_phrase_length
-    return make_plans(requests, settings, max_segments, limit)
+    chosen = settings.completed_by(model.config)
+    return make_plans(requests, chosen, chosen.max_segments, chosen.max_phrase_length)
 
 
 def make_plans(
     requests: Sequence[Request],
-    settings: DecodingSettings,
+    settings: CompleteSettings,
     max_segments: int,
     max_phrase_length: int | None,
 ) -> list[Plan]:
@@ -142,7 +141,7 @@ class _Shape:
 
 
 def count_log_probs(
-    settings: DecodingSettings, may_be_whole: bool, log_partitions: Floats
+    settings: CompleteSettings, may_be_whole: bool, log_partitions: Floats
 ) -> Floats:
     """``log p(n | x)`` of the numbers of phrases that are possible, ``[segments]``.
 

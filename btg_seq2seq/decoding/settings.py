@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from transformers import PreTrainedConfig
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,13 @@ class DecodingSettings:
     span_threshold: float = 0.05
     """A source span that is a phrase with a smaller probability is not translated; 0 keeps all."""
 
-    flat_weight: float = 0.5
+    flat_weight: float | None = None
     """Probability that a sentence is translated as a whole, n = 1; cuts into phrases, n > 1, have
-    the rest. It need not be what it was in training."""
+    the rest. Nothing for what the model says, which need not be what it was in training."""
 
-    segment_rate: float = 0.5
-    """Rate of the geometric distribution over the number of phrases n > 1."""
+    segment_rate: float | None = None
+    """Rate of the geometric distribution over the number of phrases n > 1; nothing for what the
+    model says."""
 
     max_cky_length: int = 100
     """A sentence with more tokens is translated flat, and the result says so."""
@@ -54,9 +57,9 @@ class DecodingSettings:
                 raise ValueError(f"{name} must be 1 or more, not {value}")
         for name in ("span_threshold", "flat_weight"):
             value = getattr(self, name)
-            if not 0 <= value <= 1:
+            if value is not None and not 0 <= value <= 1:
                 raise ValueError(f"{name} must lie between 0 and 1, not {value}")
-        if not 0 < self.segment_rate < 1:
+        if self.segment_rate is not None and not 0 < self.segment_rate < 1:
             raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
         if not (self.max_output_ratio >= 0 and self.max_output_extra >= 1):
             raise ValueError(
@@ -69,3 +72,20 @@ class DecodingSettings:
     def longest_output(self, length: int) -> int:
         """Most target tokens of a source with so many."""
         return math.ceil(self.max_output_ratio * length) + self.max_output_extra
+
+    def completed_by(self, config: PreTrainedConfig) -> CompleteSettings:
+        """The settings with what a ``BTGSeq2SeqConfig`` says where they say nothing."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("max_segments", "max_phrase_length", "flat_weight", "segment_rate"):
+            if values[name] is None:
+                values[name] = getattr(config, name)
+        return CompleteSettings(**values)
+
+
+@dataclass(frozen=True)
+class CompleteSettings(DecodingSettings):
+    """Settings in which only the phrase length may be left open."""
+
+    max_segments: int = 1
+    flat_weight: float = 0.5
+    segment_rate: float = 0.5

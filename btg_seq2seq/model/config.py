@@ -20,6 +20,8 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
             sentence's states.
         scorer_width: hidden units of the three scorers.
         residual_posterior: the posterior's scores are added to the prior's.
+        flat_weight: in cky decoding, the probability of one phrase, unless told otherwise.
+        segment_rate: the rate of the geometric distribution over more phrases, there too.
         prefix, suffix: tokens before and behind the source in the encoder's input.
         reverse_prefix, reverse_suffix: the same where the encoder reads the target.
     """
@@ -36,6 +38,8 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         phrase_encoding: Literal["alone", "sentence"] = "alone",
         scorer_width: int = 128,
         residual_posterior: bool = True,
+        flat_weight: float = 0.5,
+        segment_rate: float = 0.5,
         prefix: list[int] | None = None,
         suffix: list[int] | None = None,
         reverse_prefix: list[int] | None = None,
@@ -59,6 +63,8 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         self.phrase_encoding = phrase_encoding
         self.scorer_width = scorer_width
         self.residual_posterior = residual_posterior
+        self.flat_weight = flat_weight
+        self.segment_rate = segment_rate
         end = None if backbone is None else getattr(backbone, "eos_token_id", None)
         ending = [] if end is None else [end]
         self.prefix = prefix or []

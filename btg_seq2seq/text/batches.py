@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
@@ -71,6 +72,7 @@ class EncodedBitext(Dataset[Example]):
         self.source, self.target = TokenTable(), TokenTable()
         self.index: list[int] = []
         self.trees: list[str] | None = None if bitext.trees is None else []
+        self.segmentations: list[str] | None = None if bitext.segmentations is None else []
         self.empty: list[int] = []
         self.too_long: list[int] = []
 
@@ -86,6 +88,9 @@ class EncodedBitext(Dataset[Example]):
         )
         if self.trees is not None:
             example["tree"] = self.trees[position]
+        if self.segmentations is not None:
+            ends = accumulate(map(int, self.segmentations[position].split()), initial=0)
+            example["segmentation"] = list(pairwise(ends))
         return example
 
     @property
@@ -145,6 +150,8 @@ def encode_bitext(
             data.index.append(index)
             if data.trees is not None and bitext.trees is not None:
                 data.trees.append(bitext.trees[index])
+            if data.segmentations is not None and bitext.segmentations is not None:
+                data.segmentations.append(bitext.segmentations[index])
     if not data:
         raise ValueError(f"nothing to train on: {data.summary()}")
     return data

@@ -69,15 +69,17 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Bitext:
-    """Sentences and their translations, and where known the gold trees that relate them.
+    """Sentences and their translations, and where known the gold derivations that relate them.
 
-    A tree is printed with brackets, as ``str(tree)`` does; ``name`` is for messages.
+    A tree is printed with brackets, as ``str(tree)`` does, a segmentation as the lengths of the
+    target phrases, one for each leaf of the tree, ``"2 1 3"``; ``name`` is for messages.
     """
 
     source: list[str]
     target: list[str]
     trees: list[str] | None = None
     name: str = "bitext"
+    segmentations: list[str] | None = None
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
@@ -89,13 +91,33 @@ class Bitext:
             raise ValueError(
                 f"{self.name}: {len(self.source)} sentences, but {len(self.trees)} trees"
             )
+        if self.segmentations is not None:
+            self._check_segmentations(self.segmentations)
+
+    def _check_segmentations(self, segmentations: list[str]) -> None:
+        if self.trees is None or len(segmentations) != len(self.source):
+            raise ValueError(
+                f"{self.name}: segmentations need trees, and there must be as many as sentences"
+            )
+        for number, (tree, lengths) in enumerate(zip(self.trees, segmentations, strict=True), 1):
+            words = lengths.split()
+            leaves = Tree.parse(tree).segments if tree.strip() else 0
+            if not all(word.isdecimal() and int(word) for word in words) or len(words) != leaves:
+                raise ValueError(
+                    f"{self.name}: line {number}: {lengths!r} are not the lengths of {leaves} "
+                    "target phrases"
+                )
 
     def __len__(self) -> int:
         return len(self.source)
 
     @classmethod
     def from_files(
-        cls, source: str | Path, target: str | Path, trees: str | Path | None = None
+        cls,
+        source: str | Path,
+        target: str | Path,
+        trees: str | Path | None = None,
+        segmentations: str | Path | None = None,
     ) -> Bitext:
         """Read a bitext whose files correspond line by line."""
         source_lines, target_lines = read_lines(source), read_lines(target)
@@ -105,7 +127,12 @@ class Bitext:
             tree_lines = read_lines(trees)
             _check_same_length(source, source_lines, trees, tree_lines)
             _check_trees(trees, tree_lines, source_lines)
-        return cls(source_lines, target_lines, tree_lines, name=f"{source} and {target}")
+        length_lines = None
+        if segmentations is not None:
+            length_lines = read_lines(segmentations)
+            _check_same_length(source, source_lines, segmentations, length_lines)
+        name = f"{source} and {target}"
+        return cls(source_lines, target_lines, tree_lines, name, length_lines)
 
 
 def _check_same_length(

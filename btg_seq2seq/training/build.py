@@ -40,6 +40,8 @@ def build_model(
         phrase_encoding=config.phrase_encoding,
         scorer_width=config.scorer_width,
         residual_posterior=config.residual_posterior,
+        flat_weight=config.flat_weight,
+        segment_rate=config.segment_rate,
         **frames.settings,
     )
     if config.source_language is not None and config.target_language is not None:

@@ -29,6 +29,8 @@ LESS_IS_BETTER = ("flat", "perplexity", "ter", "aer")
 MAY_CHANGE = {
     "output",
     "threads",
+    "model.flat_weight",
+    "model.segment_rate",
     "optimisation.steps",
     "optimisation.eval_every",
     "optimisation.save_every",
@@ -50,7 +52,10 @@ class DataConfig:
     """Their translations, line by line."""
 
     train_trees: str | None = None
-    """Gold trees of these, as brackets, for the estimator ``gold``."""
+    """Gold trees of these, as brackets over tokens, for the estimator ``gold``."""
+
+    train_segmentations: str | None = None
+    """For the same: lengths in tokens of the target phrases, one for each leaf of a tree."""
 
     dev_source: str | None = None
     """Sentences to watch training with; nothing trains without early stopping."""
@@ -147,6 +152,14 @@ class ModelConfig:
 
     residual_posterior: bool = True
     """The parser that sees both sides adds to the scores of the one that sees the source."""
+
+    flat_weight: float = 0.5
+    """In cky decoding, the probability that a sentence is translated as a whole, unless told
+    otherwise; that of training is objective.flat_weight."""
+
+    segment_rate: float = 0.5
+    """In cky decoding, the rate of the geometric distribution over the number of phrases; that of
+    training is objective.segment_rate."""
 
     def __post_init__(self) -> None:
         if self.backbone is not None and self.init_from is not None:

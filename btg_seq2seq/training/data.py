@@ -32,7 +32,9 @@ class Bitexts:
         """Read the files that a configuration names."""
         if config.train_source is None or config.train_target is None:
             raise ValueError("nothing to train on: set data.train_source and data.train_target")
-        train = Bitext.from_files(config.train_source, config.train_target, config.train_trees)
+        train = Bitext.from_files(
+            config.train_source, config.train_target, config.train_trees, config.train_segmentations
+        )
         if config.max_pairs is not None:
             train = first_pairs(train, config.max_pairs)
         dev = None
@@ -44,7 +46,8 @@ class Bitexts:
 def first_pairs(bitext: Bitext, count: int) -> Bitext:
     """The first so many sentence pairs."""
     trees = None if bitext.trees is None else bitext.trees[:count]
-    return Bitext(bitext.source[:count], bitext.target[:count], trees, bitext.name)
+    segmentations = None if bitext.segmentations is None else bitext.segmentations[:count]
+    return Bitext(bitext.source[:count], bitext.target[:count], trees, bitext.name, segmentations)
 
 
 def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerBase:

@@ -120,3 +120,20 @@ class Derivation:
         phrases = PhrasePairs.forward(trees, segmentations)
         log_prob = model.phrase_log_probs(pair, phrases).sum(1)
         return cls(trees, leaves, segmentations, log_prob)
+
+
+_LENGTHS = (1, 2, 4, 8)  # the shortest phrases of each class of lengths
+
+
+def length_shares(phrases: Tensor) -> dict[str, Tensor]:
+    """A histogram: which share of a sentence's phrases has so many tokens, each ``[batch]``.
+
+    ``phrases`` are spans, padded with empty ones, ``[batch, phrases, 2]``.
+    """
+    lengths = phrases[..., 1] - phrases[..., 0]
+    count = (lengths > 0).sum(1)
+    shares = {}
+    for shortest, longer in zip(_LENGTHS, (*_LENGTHS[1:], None), strict=True):
+        own = lengths >= shortest if longer is None else (lengths >= shortest) & (lengths < longer)
+        shares[f"phrases_from_{shortest}"] = own.sum(1) / count
+    return shares

@@ -15,7 +15,13 @@ from torch import Tensor
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, BTGSeq2SeqOutput, Pair, Reading
-from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments, most_segments
+from btg_seq2seq.training.derivation import (
+    Derivation,
+    Parsers,
+    draw_segments,
+    length_shares,
+    most_segments,
+)
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.robust import robust_terms
 from btg_seq2seq.training.settings import ObjectiveSettings, Step
@@ -54,7 +60,10 @@ class BTGObjective:
         terms: Terms = {}
         loss = flat.new_zeros(())
         step = Step.at(self.settings, self.step)
-        if reading.pair is not None and not self.is_flat:
+        # A dev set may come without the derivations that training is given.
+        is_unknown = self.settings.estimator == "gold" and segmentations is None
+        is_flat = self.is_flat or (is_unknown and not model.training)
+        if reading.pair is not None and not is_flat:
             pair, rows = reading.pair, reading.rows
             if self.settings.estimator == "gold" or segmentations is not None:
                 gold = _gold(trees, segmentations, rows.tolist())
@@ -149,8 +158,10 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
         "divergence": divergence,
         "leaf_entropy": entropy,
         "tree_entropy": parsers.posterior.entropy.detach(),
+        "log_posterior": parsers.posterior.log_prob(samples[0].trees).detach(),
         "reward_deviation": (leaf_rewards - leaf_baseline).abs().mean(0),
         "segments": segments,
+        **length_shares(samples[0].trees.phrases),
     }
 
 

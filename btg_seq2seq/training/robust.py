@@ -18,7 +18,7 @@ from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, splits
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
-from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
+from btg_seq2seq.training.derivation import Parsers, draw_segments, length_shares, most_segments
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees
 from btg_seq2seq.training.segmentations import SegmentationSum
@@ -61,6 +61,7 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
         "effective_samples": 1 / weights.square().sum(1),
         "tree_entropy": parsers.posterior.entropy.detach().view(batch, samples)[:, 0],
         "segments": segments,
+        **length_shares(picked.others),
     }
 
 

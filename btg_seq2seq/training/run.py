@@ -194,6 +194,12 @@ def build_trainer(
     say: Callable[[str], None],
 ) -> BTGTrainer:
     """Tokenizer, model, data and trainer; says what they are."""
+    is_gold = config.objective.estimator == "gold"
+    if is_gold != (bitexts.train.segmentations is not None):
+        raise ValueError(
+            "the estimator gold, and no other, learns from data.train_trees and "
+            "data.train_segmentations: give all of them or none"
+        )
     if last is None:
         tokenizer = build_tokenizer(config, bitexts.train)
     else:
