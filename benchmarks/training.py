@@ -8,6 +8,7 @@ cost of one of each. Exit code 1 if a bar is missed.
 """
 
 import argparse
+import json
 import random
 import sys
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
 
-HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain"]
+HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain", "memory, x plain"]
 VOCABULARY = 8000
 PAPER = ObjectiveSettings(estimator="paper", baseline="self-critical", samples=1)
 ROBUST = ObjectiveSettings(estimator="robust")
@@ -46,6 +47,8 @@ def passes(encoder: float, decoder: float) -> dict[str, float]:
 
 
 BARS = {"paper, sentence states": 3.0, "paper, phrases alone": 3.6, "robust": 6.0}
+MEMORY = ("plain", "paper, sentence states", "paper, phrases alone", "robust")
+MEMORY_BAR = 2.0  # x plain, for the paper's estimator
 
 
 def make_batch(size: int) -> dict[str, Tensor]:
@@ -151,6 +154,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
     parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
+    parser.add_argument("--memory", choices=MEMORY, help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, help="write every number as JSON")
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
     return parser.parse_args()
@@ -169,6 +173,12 @@ def main() -> int:
     model = BTGSeq2Seq.from_backbone(config, max_segments=options.segments)
     model.backbone.add_segment_ids(3, 4)
     calls = make_calls(model, make_batch(options.batch), options.bf16)
+    if options.memory:
+        small = make_calls(model, make_batch(2), options.bf16)
+        small[options.memory]()  # compiles, and makes room for gradients
+        peak = harness.peak_memory(calls[options.memory])[1]
+        print(json.dumps({"bytes": peak}))
+        return 0
     timings = harness.interleaved_minima(calls, seconds=0.0, least=options.repetitions)
     seconds = {name: timing.seconds for name, timing in timings.items()}
     floors = passes(seconds["encoder"], seconds["decoder"])
@@ -178,10 +188,29 @@ def main() -> int:
         floor = f"{floors[name] / floors['plain']:.2f}" if name in floors else ""
         bar = f"{BARS[name]:.1f}" if name in BARS else ""
         rows.append([name, f"{seconds[name]:.2f}", f"{seconds[name] / plain:.2f}", floor, bar])
+    sizes = [f"--{name}={getattr(options, name)}" for name in ("hidden", "layers", "batch")]
+    sizes += ["--bf16"] * options.bf16
+    memory = {
+        name: harness.in_fresh_process("benchmarks.training", *sizes, "--memory", name)["bytes"]
+        for name in MEMORY
+    }
+    for row in rows:
+        used = memory.get(row[0])
+        row.append("" if used is None else f"{used / memory['plain']:.2f}")
     share = 100 * seconds["dynamic programs and scorers"] / seconds["paper, sentence states"]
     bars = [
         harness.Bar(f"{name}, against a plain step", seconds[name] / plain, bound, "x", False)
         for name, bound in BARS.items()
+    ]
+    bars += [
+        harness.Bar(
+            f"{name}, peak memory against a plain step",
+            memory[name] / memory["plain"],
+            MEMORY_BAR,
+            "x",
+            False,
+        )
+        for name in MEMORY[1:3]
     ]
     bars.append(harness.Bar("dynamic programs and scorers, of the step", share, 10, " %", False))
     facts = harness.provenance()
@@ -195,7 +224,9 @@ def main() -> int:
     print(signature, note, "", harness.plain_table(HEADER, rows), "", *bars, sep="\n")
     if options.output:
         verdicts = [bar.to_json() for bar in bars]
-        harness.write_json(options.output, {**facts, "seconds": seconds, "bars": verdicts})
+        harness.write_json(
+            options.output, {**facts, "seconds": seconds, "memory": memory, "bars": verdicts}
+        )
     if options.markdown:
         lines = "\n".join(f"- {bar}" for bar in bars)
         source = f"Written by `python -m benchmarks.training --markdown` on {signature}."

@@ -9,8 +9,6 @@ the scores into a better posterior, to which prior, posterior and seq2seq are fi
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -68,12 +66,13 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
 def _draw_trees(parsers: Parsers, samples: int, noise: Noise) -> tuple[TreeBatch, Tensor]:
     """A tree a row, by turns from the posterior and moved, and its density under the mixture."""
     nearby = moved_trees(parsers.posterior, parsers.limit)
-    is_moved = (torch.arange(len(parsers.pair.states), device=noise.keys.device) % 2).bool()
+    draw = torch.arange(len(noise.keys), device=noise.keys.device) % samples
+    is_moved = draw % 2 == 1
     uniforms = noise.uniforms(1, 2 * parsers.posterior.sizes.largest)
     trees = _merge_trees(
         is_moved, nearby.sample(uniforms=uniforms), parsers.posterior.sample(uniforms=uniforms)
     )
-    return trees, _mixture(parsers.posterior.log_prob(trees), nearby.log_prob(trees))
+    return trees, _mixture(parsers.posterior.log_prob(trees), nearby.log_prob(trees), is_moved)
 
 
 def _draw_targets(
@@ -89,11 +88,11 @@ def _draw_targets(
     choices = parsers.posterior.sizes.largest
     uniforms = noise.uniforms(2, choices)
     # By turns like the trees, but in another rhythm: all four combinations occur.
-    is_moved = (torch.arange(len(trees), device=uniforms.device) // 2 % 2).bool()
+    is_moved = torch.arange(len(trees), device=uniforms.device) % count // 2 % 2 == 1
     own, moved = leaves.sample(uniforms=uniforms), nearby.sample(uniforms=uniforms)
     fenceposts = torch.where(is_moved[:, None], moved.fenceposts, own.fenceposts)
     drawn = SegmentationBatch(fenceposts, trees.segments)
-    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn))
+    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn), is_moved)
 
     is_summed = parsers.pair.target.lengths <= step.settings.summed_length
     rows, others = is_summed.nonzero()[:, 0], (~is_summed).nonzero()[:, 0]
@@ -127,8 +126,10 @@ def _boundary_probabilities(leaves: LeafCRF) -> Tensor:
     )
 
 
-def _mixture(first: Tensor, second: Tensor) -> Tensor:
-    return torch.logaddexp(first, second) - math.log(2)
+def _mixture(own: Tensor, moved: Tensor, is_moved: Tensor) -> Tensor:
+    """Log density of draws of which this share is moved."""
+    share = is_moved.double().mean()
+    return torch.logaddexp(own + (1 - share).log(), moved + share.log()).to(own.dtype)
 
 
 def _merge_trees(condition: Tensor, yes: TreeBatch, no: TreeBatch) -> TreeBatch:
