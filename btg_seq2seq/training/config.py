@@ -64,7 +64,7 @@ class DataConfig:
     """Their translations."""
 
     dev_trees: str | None = None
-    """Gold trees of these, to measure the parsers with."""
+    """Gold trees of these, as brackets over words, to measure the parsers with."""
 
     max_pairs: int | None = None
     """Use only so many pairs of the training data, the first ones."""

@@ -2,8 +2,9 @@
 
 From a step on, the model's own derivations of the training set are collected, again and again as
 they get better. In a share of the steps a batch is replaced by sentences recombined from them: they
-are learned whole, and with the derivations they were made by, which costs far less than to look for
-derivations. What is made is a function of the seed and the step.
+are learned whole, as cheap as plain training, and in some steps with the derivations that they were
+made by, which costs far less than to look for derivations. What is made is a function of the seed
+and the step.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import torch
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Collator, EncodedBitext
@@ -31,6 +34,10 @@ class RecombinationConfig(RecombinationSettings):
     share: float = 0.9
     """Share of the steps that learn from recombined sentences."""
 
+    derived: float = 0.3
+    """Share of those steps that learn their derivations too: phrases, and the trees of all parsers.
+    They are cleaner than what was found in single sentences, and show phrases in new places."""
+
     start: int | None = None
     """Step from which on sentences are recombined; nothing: never. The parsers should have found
     their trees by then."""
@@ -44,8 +51,10 @@ class RecombinationConfig(RecombinationSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"recombination.share must lie between 0 and 1, not {self.share}")
+        for name in ("share", "derived"):
+            if not 0 <= getattr(self, name) <= 1:
+                value = getattr(self, name)
+                raise ValueError(f"recombination.{name} must lie between 0 and 1, not {value}")
         if self.start is not None and self.start < 0:
             raise ValueError(f"recombination.start must be 0 or more, not {self.start}")
         if self.every < 1:
@@ -70,6 +79,7 @@ class RecombinedBatches:
         continuing: tokens within words, see ``partners.continuing_tokens``.
         pad: the padding token.
         seed: of what is drawn.
+        size: sentences of a batch, in all processes together.
         parts: batches of an update, where gradients are accumulated.
         processes, rank: of how many processes this is which.
     """
@@ -82,12 +92,14 @@ class RecombinedBatches:
         continuing: frozenset[int],
         pad: int,
         seed: int,
+        size: int,
         parts: int = 1,
         processes: int = 1,
         rank: int = 0,
     ) -> None:
         self.config, self.examples, self.seed = config, examples, seed
-        self.parts, self.processes, self.rank = parts, processes, rank
+        self.size, self.parts = size, parts
+        self.processes, self.rank = processes, rank
         self.excluded, self.continuing = excluded, continuing
         self.collate = Collator(pad)
         self.derivations: Derivations | None = None
@@ -124,11 +136,15 @@ class RecombinedBatches:
 
         Of what is made for all processes together, this one gets its share.
         """
-        if self.recombiner is None or Random(f"{self.seed} {update}").random() >= self.config.share:
+        random = Random(f"{self.seed} {update}")
+        if self.recombiner is None or random.random() >= self.config.share:
             return batch
-        size = len(batch["index"]) * self.processes
-        rows = self.recombiner.batch(self.seed, update * self.parts + part, size)
-        return self.collate(rows[self.rank :: self.processes])
+        rows = self.recombiner.batch(self.seed, update * self.parts + part, self.size)
+        made = self.collate(rows[self.rank :: self.processes])
+        if random.random() >= self.config.derived:
+            del made["trees"], made["segmentations"]
+            made["flat_only"] = torch.ones_like(made["index"], dtype=torch.bool)
+        return made
 
     def save(self, directory: Path) -> None:
         """Write what a resumed run needs into a checkpoint."""

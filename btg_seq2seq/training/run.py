@@ -25,7 +25,7 @@ from transformers import (
 )
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import EncodedBitext, load_tokenizer, read_lines
+from btg_seq2seq.text import BucketSampler, EncodedBitext, load_tokenizer, read_lines
 from btg_seq2seq.training.build import build_model, describe
 from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints, average
 from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
@@ -256,6 +256,7 @@ def recombined_batches(
     for path in config.recombination.exclude:
         held_out += read_lines(path)
     excluded = tokenizer(held_out, verbose=False)["input_ids"] if held_out else []
+    batches = len(BucketSampler(data.lengths, **config.optimisation.batch))
     return RecombinedBatches(
         config.recombination,
         data,
@@ -263,6 +264,7 @@ def recombined_batches(
         continuing_tokens(tokenizer),
         tokenizer.pad_token_id,
         config.seed,
+        round(len(data) / batches),
         arguments.gradient_accumulation_steps,
         arguments.world_size,
         arguments.process_index,
