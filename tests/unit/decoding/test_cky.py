@@ -18,6 +18,7 @@ from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.long_sentences import cut_around
 from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.config import BTGSeq2SeqConfig
 
 MODEL = tiny_model(max_segments=3)
 LENGTHS = [5, 1, 7, 3]
@@ -272,3 +273,10 @@ def test_counting_and_cutting():
     assert cut_around(5, 5, rules) == [(0, 2), (2, 4), (4, 5)]
     assert DecodingSettings().longest_output(10) == 40
     assert run_charts([], None, 1, 1) == []
+
+
+def test_the_model_says_what_settings_leave_open():
+    config = BTGSeq2SeqConfig(max_segments=7, flat_weight=0.1, segment_rate=0.2)
+    chosen = DecodingSettings(segment_rate=0.3).completed_by(config)
+    assert (chosen.max_segments, chosen.max_phrase_length) == (7, None)
+    assert (chosen.flat_weight, chosen.segment_rate) == (0.1, 0.3)

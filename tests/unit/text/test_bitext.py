@@ -114,3 +114,18 @@ def test_a_tree_that_is_none_is_named_by_line(tmp_path):
     write_lines(tmp_path / "trees", ["0:2", "[0:1 1:2"])
     with pytest.raises(ValueError, match=r"trees: line 2: "):
         Bitext.from_files(tmp_path / "text", tmp_path / "text", tmp_path / "trees")
+
+
+def test_segmentations_are_lengths_of_target_phrases(tmp_path):
+    files = {"source": "a b\nc d\n", "target": "x y z\nw v\n", "tree": "[0:1 1:2]\n<0:1 1:2>\n"}
+    files["segmentation"] = "2 1\n1 1\n"
+    paths = [tmp_path / name for name in files]
+    for path, content in zip(paths, files.values(), strict=True):
+        path.write_text(content)
+    bitext = Bitext.from_files(*paths)
+    assert bitext.segmentations == ["2 1", "1 1"]
+    paths[3].write_text("2 1\n3\n")
+    with pytest.raises(ValueError, match="line 2: '3' are not the lengths of 2 target phrases"):
+        Bitext.from_files(*paths)
+    with pytest.raises(ValueError, match="need trees"):
+        Bitext(["a"], ["x"], segmentations=["1"])

@@ -9,7 +9,7 @@ from btg_seq2seq.grammar import Leaf, Node, TreeBatch
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings, objective
-from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments
+from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments, length_shares
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.settings import Step, scheduled
 
@@ -194,6 +194,23 @@ def test_schedules_are_straight_lines_between_steps():
     assert step.flat_weight == 0.75
     assert step.is_uniform
     assert Step.at(ObjectiveSettings(flat_steps=3), 2).flat_weight == 1
+
+
+def test_lengths_of_phrases_are_counted():
+    phrases = torch.tensor([[[0, 1], [1, 4], [4, 13]], [[0, 2], [2, 2], [2, 2]]])
+    shares = length_shares(phrases)
+    assert shares["phrases_from_1"].tolist() == [pytest.approx(1 / 3), 0]
+    assert shares["phrases_from_2"].tolist() == [pytest.approx(1 / 3), 1]
+    assert shares["phrases_from_4"].tolist() == [0, 0]
+    assert shares["phrases_from_8"].tolist() == [pytest.approx(1 / 3), 0]
+
+
+def test_given_derivations_are_learned_from_whatever_the_estimator():
+    model = tiny_model()
+    model.objective = BTGObjective(ObjectiveSettings(estimator="robust"))
+    output = model(**INPUT, trees=[TREES[1]], segmentations=[SEGMENTATIONS[0]])
+    assert "prior" in output.terms
+    assert "reverse" not in output.terms
 
 
 def test_flat_steps_run_no_parser(monkeypatch):

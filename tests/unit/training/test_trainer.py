@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import torch
-from tiny_runs import tiny_bitext, tiny_bitexts, tiny_config
+from tiny_runs import task, tiny_bitext, tiny_bitexts, tiny_config
 from transformers import TrainerCallback
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -304,3 +304,25 @@ def test_the_average_is_the_mean(whole):
     states = [BTGSeq2Seq.from_pretrained(path).state_dict() for path in paths]
     for name, weight in average(paths).items():
         torch.testing.assert_close(weight, sum(state[name] for state in states) / 2)
+
+
+def test_gold_derivations_are_learned_from(tmp_path):
+    items = task()["train"][:20]
+    gold = Bitext(
+        [item.source for item in items],
+        [item.target for item in items],
+        [str(item.tree) for item in items],
+        segmentations=[
+            " ".join(str(stop - start) for start, stop in item.target_phrases) for item in items
+        ],
+    )
+    config = tiny_config(tmp_path / "run", steps=2)
+    with pytest.raises(ValueError, match=r"data\.train_segmentations"):
+        run(config, Bitexts(gold))
+    config.objective.estimator = "gold"
+    with pytest.raises(ValueError, match=r"data\.train_segmentations"):
+        run(config, tiny_bitexts())
+    result = run(config, Bitexts(gold, tiny_bitext("dev", 4)))
+    trained = [entry for entry in result.history if "loss" in entry]
+    assert all({"prior", "posterior", "leaves"} <= entry.keys() for entry in trained)
+    assert result.metrics.keys() >= {"loss", "flat"}  # the dev set has no derivations
