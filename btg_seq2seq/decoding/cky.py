@@ -6,7 +6,6 @@ fills a chart, as often as wanted and with other rules each time: what was trans
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,7 +18,7 @@ from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentence
 from btg_seq2seq.decoding.flat import search_sentences
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
-from btg_seq2seq.decoding.records import CkyResult, Hypothesis, hypothesis
+from btg_seq2seq.decoding.records import CkyResult, hypothesis
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count
@@ -62,17 +61,6 @@ class Prepared:
         self.model, self.settings = candidates.model, candidates.settings
         self._scores = scores  # of the sentences that are short enough for a chart
         self._plain: dict[int, Plan] = {}  # without rules
-
-    def flat(self, nbest: int = 1) -> list[list[Hypothesis]]:
-        """The same as ``decode_flat``."""
-        pool = self.candidates.pool
-        return [
-            [
-                Hypothesis(pool.tokens(string), float(pool.all.log_probs[string]), None)
-                for string in range(begin, begin + min(count, nbest))
-            ]
-            for begin, count in self.candidates.flat
-        ]
 
     def decode(
         self, spans: Sequence[Sequence[ForcedSpan]] | None = None, nbest: int | None = 1
@@ -118,21 +106,6 @@ class Prepared:
                 )
         return [results[sentence] for sentence in range(len(rules))]
 
-    def score(
-        self,
-        targets: Sequence[Sequence[int]],
-        spans: Sequence[Sequence[ForcedSpan]] | None = None,
-    ) -> list[float]:
-        """The log-probability that ``decode`` gives each target; minus infinity if it has none.
-
-        ``target_mass`` has the exact sum, of which this is the part inside the beam.
-        """
-        results = self.decode(spans, nbest=None)
-        known = [{own.tokens: own.log_prob for own in result.hypotheses} for result in results]
-        return [
-            own.get(tuple(target), -math.inf) for own, target in zip(known, targets, strict=True)
-        ]
-
     def plans(self, rules: Sequence[Sequence[ForcedSpan]]) -> dict[int, Plan]:
         """What the chart of each sentence holds, but for those that are too long for one."""
         new = [s for s in sorted(self._scores) if rules[s] or s not in self._plain]
@@ -160,11 +133,7 @@ class Prepared:
         for place in (*self._places(sentence, plan), (sentence, 0, length)):
             _, start, stop = place
             own, index = _at(place, rules), stop * (stop - 1) // 2 + start
-            begins[index], counts[index] = (
-                self.candidates.with_rules(place, own, extra)
-                if own
-                else self.candidates.find(place)
-            )
+            begins[index], counts[index] = self.candidates.with_rules(place, own, extra)
         log_counts = plan.log_counts - plan.log_partitions
         return Chart(length, plan.segments, self._scores[sentence], begins, counts, log_counts)
 
@@ -181,16 +150,12 @@ class Prepared:
             pieces, note = [(0, length)], "translated flat"
         places = [(sentence, start, stop) for start, stop in pieces]
         self.candidates.fill(
-            place for place in places if not _at(place, rules) and place[1:] != (0, length)
+            place for place in places if not forced(_at(place, rules)) and place[1:] != (0, length)
         )
-        extra, strings = StringPool(), []
-        for place in places:
-            own = forced(_at(place, rules))
-            strings.append(
-                self.candidates.with_rules(place, own, extra)
-                if own
-                else self.candidates.find(place)
-            )
+        extra = StringPool()
+        strings = [
+            self.candidates.with_rules(place, _at(place, rules), extra) for place in places
+        ]
         pool = self.candidates.pool.joined(extra)
         choices = [
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
@@ -198,7 +163,8 @@ class Prepared:
         ]
         posterior = [0.0] * (len(pieces) - 1) + [1.0]
         hypotheses = in_source_order(choices, max(self.settings.beam_size, nbest or 1))[:nbest]
-        return CkyResult(hypotheses, posterior, f"{reason}: {note}")
+        ignored = [rule.rule for rule in rules if (rule.start, rule.stop) not in pieces]
+        return CkyResult(hypotheses, posterior, f"{reason}: {note}", ignored)
 
 
 def _at(place: Place, rules: Sequence[ForcedSpan]) -> list[ForcedSpan]:

@@ -12,16 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from btg_seq2seq.decoding.cky import Prepared, prepare
-from btg_seq2seq.decoding.encoding import evaluating
-from btg_seq2seq.decoding.pruning import Plan
 from btg_seq2seq.decoding.rule_files import SEPARATOR
 from btg_seq2seq.decoding.source_text import SourceText
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.decoding.words import words_of
-from btg_seq2seq.grammar import Span, TreeCRF, spans
+from btg_seq2seq.grammar import Span, spans
 
 REPLACEMENT = "\ufffd"  # stands for bytes that are no character
 
@@ -107,15 +103,18 @@ class PhraseTable:
         plans = prepared.plans([()] * len(sources))
         for row, plan in plans.items():
             length = len(sources[row].tokens)
-            posterior = _leaf_posterior(prepared, row, plan)
-            kept = [
-                (start, stop)
-                for (start, stop), is_kept in zip(spans(length).tolist(), plan.kept, strict=True)
-                if (is_kept or stop - start == length) and posterior[start, stop] > 0
-            ]
-            prepared.candidates.fill((row, *span) for span in kept if span != (0, length))
-            for span in kept:
-                self._add_span(translator, sources[row], prepared, (row, *span), posterior[span])
+            flat = math.exp(plan.log_counts[0])
+            borders = spans(length)[plan.kept].tolist()
+            weights = {
+                (row, start, stop): (1 - flat) * posterior
+                for (start, stop), posterior in zip(
+                    borders, plan.posterior[plan.kept].tolist(), strict=True
+                )
+                if posterior > 0
+            }
+            prepared.candidates.fill(weights)
+            for place, weight in {**weights, (row, 0, length): flat}.items():
+                self._add_span(translator, sources[row], prepared, place, weight)
 
     def _add_span(
         self,
@@ -137,19 +136,6 @@ class PhraseTable:
             target, _ = translator.writer.write([(phrase.tokens, None)])
             expected = weight * math.exp(phrase.log_prob)
             self.add(source.text[slice(*characters)], target, expected, phrase.log_prob)
-
-
-def _leaf_posterior(prepared: Prepared, row: int, plan: Plan) -> dict[Span, float]:
-    """Probability that each span is a phrase, over all numbers of phrases."""
-    source, config = prepared.sources[row], prepared.model.config
-    limit = prepared.settings.max_phrase_length or config.max_phrase_length
-    with evaluating(prepared.model):
-        scores = prepared.model.prior(source.own_states[None], [source.length])
-        crf = TreeCRF(scores.double(), [source.length], [plan.segments], limit)
-        weights = torch.from_numpy(plan.log_counts).exp()[None].to(scores.device)
-        marginals = crf.leaf_marginals(weights)[0].tolist()
-    every = [(start, stop) for start, stop in spans(source.length).tolist()]
-    return dict(zip(every, marginals, strict=True))
 
 
 def _is_words(text: str, span: Span) -> bool:

@@ -48,6 +48,7 @@ class Plan:
     kept: Mask  # [spans]: phrases that are translated
     log_counts: Floats  # [segments]: log p(n | x)
     log_partitions: Floats  # [segments]: summed weight of all trees with n leaves; 0 if none
+    posterior: Floats  # [spans]: probability of being a phrase, given n > 1
 
 
 def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
@@ -91,13 +92,14 @@ def make_plans(
         count_log_probs(settings, shape.may_be_whole, tree.log_partitions)
         for shape, tree in zip(shapes, trees, strict=True)
     ]
-    posteriors = _leaf_posteriors(requests, shapes, log_counts, settings)
+    posteriors = _leaf_posteriors(requests, shapes, log_counts)
     return [
         Plan(
             shape.segments,
             _kept(request, shape, tree, log_count, posterior, settings),
             log_count,
             np.where(np.isfinite(tree.log_partitions), tree.log_partitions, 0.0),
+            posterior,
         )
         for request, shape, tree, log_count, posterior in zip(
             requests, shapes, trees, log_counts, posteriors, strict=True
@@ -169,13 +171,15 @@ def _leaf_posteriors(
     requests: Sequence[Request],
     shapes: Sequence[_Shape],
     log_counts: Sequence[Floats],
-    settings: DecodingSettings,
-) -> list[Floats | None]:
-    """Probability that each span is a leaf, mixed over n > 1; nothing where it is not needed."""
-    result: list[Floats | None] = [None] * len(requests)
+) -> list[Floats]:
+    """Probability that each span is a leaf, mixed over n > 1.
+
+    0 where there is no such n, and where rules raised it: what they leave is not pruned by it.
+    """
+    result = [np.zeros(len(shape.allowed)) for shape in shapes]
     groups: dict[int | None, list[int]] = defaultdict(list)
     for sentence, (shape, log_count) in enumerate(zip(shapes, log_counts, strict=True)):
-        if np.isfinite(log_count[1:]).any() and not shape.is_raised and settings.span_threshold > 0:
+        if np.isfinite(log_count[1:]).any() and not shape.is_raised:
             groups[shape.limit].append(sentence)
     for limit, sentences in groups.items():
         scores = [torch.from_numpy(_conditioned(requests[sentence])) for sentence in sentences]
@@ -221,7 +225,7 @@ def _kept(
     shape: _Shape,
     tree: Skeleton,
     log_counts: Floats,
-    posterior: Floats | None,
+    posterior: Floats,
     settings: DecodingSettings,
 ) -> Mask:
     several = [n for n in range(1, shape.segments) if np.isfinite(log_counts[n])]
@@ -229,9 +233,7 @@ def _kept(
         return np.zeros_like(shape.allowed)
     if settings.span_threshold == 0:
         return shape.allowed
-    kept = np.zeros_like(shape.allowed)
-    if posterior is not None:
-        kept |= posterior >= settings.span_threshold
+    kept = posterior >= settings.span_threshold
     for n in several:
         kept[tree.best[n]] = True
     start, stop = spans(request.length).numpy().T

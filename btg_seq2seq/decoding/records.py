@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from btg_seq2seq.grammar import Tree
 
@@ -51,12 +51,14 @@ class CkyResult:
     """What the chart says of a sentence.
 
     ``segment_posterior[n - 1]`` is the share of derivations with n phrases in the best
-    hypothesis's probability. ``fallback`` says why the chart was not used as usual, if so.
+    hypothesis's probability. ``fallback`` says why the chart was not used as usual, if so, and
+    ``ignored`` are the numbers of the preferred rules that could not compete then.
     """
 
     hypotheses: list[Hypothesis]  # best first, no string twice
     segment_posterior: list[float]
     fallback: str | None
+    ignored: list[int] = field(default_factory=list)
 
 
 def hypothesis(log_prob: float, phrases: list[PhraseRecord]) -> Hypothesis:

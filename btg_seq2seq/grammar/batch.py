@@ -106,6 +106,21 @@ class TreeBatch(Sequence[Tree]):
         table[:, 0, 1] = torch.where(self.segments == 1, self.lengths, table[:, 0, 1])
         return table[:, : nodes + 1]
 
+    @classmethod
+    def interleaved(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
+        """Several trees a sentence, one from each batch: those of a sentence in a row."""
+
+        def rows(tensors: Iterable[Tensor]) -> Tensor:
+            return torch.stack(list(tensors), 1).flatten(0, 1)
+
+        return cls(
+            rows(batch.splits for batch in batches),
+            rows(batch.leaf_splits for batch in batches),
+            rows(batch.inverted for batch in batches),
+            rows(batch.segments for batch in batches),
+            rows(batch.lengths for batch in batches),
+        )
+
     def __len__(self) -> int:
         return len(self.segments)
 

@@ -9,7 +9,7 @@ the objective's business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Protocol
 
@@ -49,9 +49,12 @@ class Pair:
     leaf_scores: Tensor  # [batch, target splits]
 
     def repeat(self, times: int) -> Pair:
-        """Each sentence pair so many times in a row."""
+        """Each sentence pair so many times in a row, without the scores of trees."""
         rows = torch.arange(len(self.states), device=self.states.device)
-        return self[rows.repeat_interleave(times)]
+        none = self.prior_scores[:, :0]
+        return replace(self, prior_scores=none, posterior_scores=none)[
+            rows.repeat_interleave(times)
+        ]
 
     def __getitem__(self, rows: Tensor) -> Pair:
         return Pair(

@@ -7,6 +7,7 @@ make a CRF of the result, so samples and their exact densities come from the dyn
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar import LeafCRF, TreeCRF, splits
@@ -14,6 +15,7 @@ from btg_seq2seq.grammar import LeafCRF, TreeCRF, splits
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
 _FLOOR = 1e-4
+_CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
 
 
 def moved_trees(crf: TreeCRF, limit: int | None = None) -> TreeCRF:
@@ -22,16 +24,26 @@ def moved_trees(crf: TreeCRF, limit: int | None = None) -> TreeCRF:
     return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, limit)
 
 
-def moved_leaves(crf: LeafCRF, limit: int | None = None) -> LeafCRF:
-    """A proposal near a leaf CRF, along the same trees; without gradients."""
-    scores = _spread(crf.marginals[..., None]).add(_FLOOR).log()[..., 0]
-    return LeafCRF(scores, crf.sizes.lengths, crf.trees, limit)
+def moved_leaves(crf: LeafCRF, count: int = 1, limit: int | None = None) -> LeafCRF:
+    """A proposal near a leaf CRF, along the same trees; without gradients.
+
+    Of every ``count`` rows, which are trees of one sentence, the marginals are averaged.
+    """
+    shape = (len(crf.trees) // count, count, crf.marginals.shape[1])
+    marginals = crf.marginals.view(shape).mean(1)
+    scores = _spread(marginals[..., None]).add(_FLOOR).log()[..., 0]
+    return LeafCRF(scores.repeat_interleave(count, 0), crf.sizes.lengths, crf.trees, limit)
 
 
 def _spread(marginals: Tensor) -> Tensor:
     """Spread ``[batch, splits, outputs]`` over neighbouring fenceposts i, j and k."""
     count = marginals.shape[1]
     length = next(n for n in range(1, count + 3) if (n + 1) * n * (n - 1) // 6 == count)
+    sentences = max(1, _CELLS // ((length + 1) ** 3 * marginals.shape[2]))
+    return torch.cat([_spread_cube(part, length) for part in torch.split(marginals, sentences)])
+
+
+def _spread_cube(marginals: Tensor, length: int) -> Tensor:
     place = splits(length).to(marginals.device).unbind(-1)
     shape = (len(marginals), length + 1, length + 1, length + 1, marginals.shape[2])
     cube = marginals.new_zeros(shape)

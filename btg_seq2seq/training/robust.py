@@ -9,10 +9,13 @@ the scores into a better posterior, to which prior, posterior and seq2seq are fi
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, splits
+from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, TreeCRF, splits
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
@@ -29,25 +32,27 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
     segments = draw_segments(
         most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
     )
-    # Every sentence `samples` times in a row; even draws from the posterior, odd ones moved.
-    several = pair.repeat(samples)
-    parsers = Parsers.of(model, several, segments.repeat_interleave(samples))
+    parsers = Parsers.of(model, pair, segments)
+    several = pair.repeat(samples)  # every sentence `samples` times in a row, a tree each
     with torch.no_grad():
+        draws, proposal = _draw_trees(parsers, samples, noise)
+        trees = TreeBatch.interleaved(draws)
+        leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
         numbers = noise.repeat(samples)
-        trees, proposal = _draw_trees(parsers, samples, numbers)
-        targets, log_sum = _draw_targets(model, pair, parsers, trees, step, numbers)
+        targets, log_sum = _draw_targets(model, pair, several, leaves, step, numbers)
         pairs = PhrasePairs.forward(trees, targets)
         backward = model.phrase_log_probs(several, pairs.reverse(), reverse=True).sum(1)
-        score = parsers.prior.log_prob(trees) + log_sum + step.reverse_weight * backward
-        weights = (score - proposal).view(batch, samples).softmax(1)  # [batch, samples]
+        score = log_sum + step.reverse_weight * backward
+        score = score.view(batch, samples) + _log_probs(parsers.prior, draws)
+        weights = (score - proposal).softmax(1)  # [batch, samples]
         chosen = Chooser(noise.uniforms(3, 1))(weights.log())
-        chosen = chosen + torch.arange(batch, device=chosen.device) * samples
+        picked = pairs[chosen + torch.arange(batch, device=chosen.device) * samples]
     # The parsers learn from every draw, the seq2seq model from one, drawn by weight.
-    log_posterior = parsers.posterior.log_prob(trees)
-    fit = parsers.prior.log_prob(trees) + log_posterior
-    fit = fit + parsers.leaves(trees).log_prob(targets)
-    parsing = -(weights * fit.view(batch, samples)).sum(1)
-    picked = pairs[chosen]
+    log_posterior = _log_probs(parsers.posterior, draws)
+    fitted = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
+    fit = _log_probs(parsers.prior, draws) + log_posterior
+    fit = fit + fitted.log_prob(targets).view(batch, samples)
+    parsing = -(weights * fit).sum(1)
     phrases = -model.phrase_log_probs(pair, picked).sum(1)
     reverse = -model.phrase_log_probs(pair, picked.reverse(), reverse=True).sum(1)
     return {
@@ -55,50 +60,60 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
         "phrases": phrases,
         "reverse": reverse,
         "parsing": parsing,
-        "log_posterior": log_posterior.detach()[chosen],
+        "divergence": parsers.posterior.kl(parsers.prior).detach(),
+        "tree_entropy": parsers.posterior.entropy.detach(),
+        "leaf_entropy": leaves.entropy.detach().view(batch, samples).mean(1),
+        "log_posterior": log_posterior.detach().gather(1, chosen[:, None])[:, 0],
         "effective_samples": 1 / weights.square().sum(1),
-        "tree_entropy": parsers.posterior.entropy.detach().view(batch, samples)[:, 0],
         "segments": segments,
         **length_shares(picked.others),
     }
 
 
-def _draw_trees(parsers: Parsers, samples: int, noise: Noise) -> tuple[TreeBatch, Tensor]:
-    """A tree a row, by turns from the posterior and moved, and its density under the mixture."""
+def _log_probs(parser: TreeCRF, draws: Sequence[TreeBatch]) -> Tensor:
+    """Log-probability of several trees a sentence, ``[batch, samples]``."""
+    return torch.stack([parser.log_prob(trees) for trees in draws], 1)
+
+
+def _draw_trees(parsers: Parsers, samples: int, noise: Noise) -> tuple[list[TreeBatch], Tensor]:
+    """Trees, by turns from the posterior and moved; their density, ``[batch, samples]``."""
     nearby = moved_trees(parsers.posterior, parsers.limit)
-    draw = torch.arange(len(noise.keys), device=noise.keys.device) % samples
-    is_moved = draw % 2 == 1
-    uniforms = noise.uniforms(1, 2 * parsers.posterior.sizes.largest)
-    trees = _merge_trees(
-        is_moved, nearby.sample(uniforms=uniforms), parsers.posterior.sample(uniforms=uniforms)
-    )
-    return trees, _mixture(parsers.posterior.log_prob(trees), nearby.log_prob(trees), is_moved)
+    choices = 2 * parsers.posterior.sizes.largest
+    draws = [
+        (nearby if draw % 2 else parsers.posterior).sample(
+            uniforms=noise.uniforms(10 + draw, choices)
+        )
+        for draw in range(samples)
+    ]
+    own, moved = _log_probs(parsers.posterior, draws), _log_probs(nearby, draws)
+    return draws, _mixture(own, moved, samples // 2 / samples)
 
 
 def _draw_targets(
-    model: BTGSeq2Seq, pair: Pair, parsers: Parsers, trees: TreeBatch, step: Step, noise: Noise
+    model: BTGSeq2Seq, pair: Pair, several: Pair, leaves: LeafCRF, step: Step, noise: Noise
 ) -> tuple[SegmentationBatch, Tensor]:
     """A target segmentation for each tree, and ``log sum over segmentations p(y | x, tree)``.
 
     For long targets the sum is estimated by the one segmentation that is drawn.
     """
-    leaves = parsers.leaves(trees)
-    nearby = moved_leaves(leaves, parsers.limit)
-    batch, count = len(pair.states), len(trees) // len(pair.states)
-    choices = parsers.posterior.sizes.largest
+    trees, batch = leaves.trees, len(pair.states)
+    count = len(trees) // batch
+    nearby = moved_leaves(leaves, count, model.config.max_phrase_length)
+    choices = int(trees.segments.max())
     uniforms = noise.uniforms(2, choices)
     # By turns like the trees, but in another rhythm: all four combinations occur.
     is_moved = torch.arange(len(trees), device=uniforms.device) % count // 2 % 2 == 1
     own, moved = leaves.sample(uniforms=uniforms), nearby.sample(uniforms=uniforms)
     fenceposts = torch.where(is_moved[:, None], moved.fenceposts, own.fenceposts)
     drawn = SegmentationBatch(fenceposts, trees.segments)
-    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn), is_moved)
+    share = float(is_moved.double().mean())
+    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn), share)
 
-    is_summed = parsers.pair.target.lengths <= step.settings.summed_length
+    is_summed = several.target.lengths <= step.settings.summed_length
     rows, others = is_summed.nonzero()[:, 0], (~is_summed).nonzero()[:, 0]
     if len(others):
         pairs = PhrasePairs.forward(trees, drawn)[others]
-        log_sum[others] += model.phrase_log_probs(parsers.pair[others], pairs).sum(1)
+        log_sum[others] += model.phrase_log_probs(several[others], pairs).sum(1)
     if len(rows):
         likely = torch.maximum(_boundary_probabilities(leaves), _boundary_probabilities(nearby))
         likely = likely.scatter(1, fenceposts, 1.0)  # so that every tree has a segmentation
@@ -126,18 +141,8 @@ def _boundary_probabilities(leaves: LeafCRF) -> Tensor:
     )
 
 
-def _mixture(own: Tensor, moved: Tensor, is_moved: Tensor) -> Tensor:
+def _mixture(own: Tensor, moved: Tensor, share: float) -> Tensor:
     """Log density of draws of which this share is moved."""
-    share = is_moved.double().mean()
-    return torch.logaddexp(own + (1 - share).log(), moved + share.log()).to(own.dtype)
-
-
-def _merge_trees(condition: Tensor, yes: TreeBatch, no: TreeBatch) -> TreeBatch:
-    rows = condition[:, None]
-    return TreeBatch(
-        torch.where(rows[..., None], yes.splits, no.splits),
-        torch.where(rows[..., None], yes.leaf_splits, no.leaf_splits),
-        torch.where(rows, yes.inverted, no.inverted),
-        no.segments,
-        no.lengths,
-    )
+    if not share:
+        return own
+    return torch.logaddexp(own + math.log1p(-share), moved + math.log(share))
