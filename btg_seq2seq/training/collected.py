@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from btg_seq2seq.grammar import Segmentation, Tree
+from btg_seq2seq.grammar import Segmentation, SegmentationBatch, Tree, TreeBatch
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import Collator, EncodedBitext
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
+from btg_seq2seq.training.proposals import moved_leaves
+from btg_seq2seq.training.segmentations import SegmentationSum, boundary_probabilities
+
+_LIKELY = 0.02  # probability from which on a boundary is considered
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +101,7 @@ class Derivations:
                 segments = draw_segments(segments, segment_rate, drawn)
             parsers = Parsers.of(model, reading.pair, segments)
             trees = parsers.posterior.argmax
-            targets = parsers.leaves(trees).argmax
+            targets = best_segmentations(model, parsers, trees)
             spans = torch.cat([trees.phrases, targets.phrases], -1)  # [batch, segments, 4]
             for position, count, row in zip(
                 positions.tolist(), segments.tolist(), spans.tolist(), strict=True
@@ -136,3 +140,25 @@ class Derivations:
             return cls(arrays["spans"], arrays["ends"], int(arrays["prefix"][0]))
         except (OSError, SafetensorError, KeyError) as error:
             raise ValueError(f"{path}: no derivations can be read: {error}") from error
+
+
+def best_segmentations(model: BTGSeq2Seq, parsers: Parsers, trees: TreeBatch) -> SegmentationBatch:
+    """The target phrases that the seq2seq model finds most probable, along given trees.
+
+    The leaf parser says where to look: at likely boundaries and near them. It is not asked for the
+    answer, which it would learn from again: mistakes would confirm themselves.
+    """
+    leaves = parsers.leaves(trees)
+    nearby = moved_leaves(leaves, limit=parsers.limit)
+    likely = torch.maximum(boundary_probabilities(leaves), boundary_probabilities(nearby))
+    likely = likely.scatter(1, leaves.argmax.fenceposts, 1.0)
+    rows = torch.arange(len(trees), device=likely.device)
+    return SegmentationSum.of(
+        model,
+        parsers.pair,
+        rows,
+        trees.phrases,
+        trees.segments,
+        leaves.limits,
+        likely >= _LIKELY,
+    ).argmax

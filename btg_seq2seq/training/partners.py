@@ -97,16 +97,18 @@ class Partners:
         pairs: by slot, the phrase pair that each sentence has there.
         overlap: two slots with at least this Morisita index exchange phrases.
         rare: phrase pairs that occur a third as often as is usual in their slot, or less, are
-            taken for wrong, unless they are more than this share of it: rare phrases are then
-            nothing unusual.
+            taken for wrong, and nothing of their sentences is passed on; unless they are more than
+            this share of the slot: rare phrases are then nothing unusual.
     """
 
     def __init__(
         self, pairs: Mapping[str, Mapping[int, Pair]], overlap: float, rare: float
     ) -> None:
         counts = {slot: Counter(chosen.values()) for slot, chosen in pairs.items()}
+        # Where one phrase has a wrong boundary, its neighbour has too, however usual it looks.
+        wrong = set().union(*(_rare(each, counts[slot], rare) for slot, each in pairs.items()))
         self.sentences = {
-            slot: array("q", _without_rare(chosen, counts[slot], rare))
+            slot: array("q", [sentence for sentence in chosen if sentence not in wrong] or chosen)
             for slot, chosen in pairs.items()
         }
         self.overlaps = overlaps(counts)
@@ -134,13 +136,12 @@ class Partners:
         return None
 
 
-def _without_rare(chosen: Mapping[int, Pair], counts: Mapping[Pair, int], rare: float) -> list[int]:
-    """The sentences of a slot, without phrase pairs that look like mistakes."""
+def _rare(chosen: Mapping[int, Pair], counts: Mapping[Pair, int], rare: float) -> set[int]:
+    """The sentences of a slot whose phrase pair there looks like a mistake."""
     often = [counts[pair] for pair in chosen.values()]
     limit = median(often) / _FEW
-    if sum(count <= limit for count in often) > rare * len(often):
-        return list(chosen)
-    return [sentence for sentence, pair in chosen.items() if counts[pair] > limit]
+    found = {sentence for sentence, pair in chosen.items() if counts[pair] <= limit}
+    return found if len(found) <= rare * len(often) else set()
 
 
 # Scripts that write words without spaces between them: any character may begin a phrase.

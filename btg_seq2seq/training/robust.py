@@ -15,14 +15,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, TreeCRF, splits
+from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, TreeCRF
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
 from btg_seq2seq.training.derivation import Parsers, draw_segments, length_shares, most_segments
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees
-from btg_seq2seq.training.segmentations import SegmentationSum
+from btg_seq2seq.training.segmentations import SegmentationSum, boundary_probabilities
 from btg_seq2seq.training.settings import Step
 
 
@@ -115,7 +115,7 @@ def _draw_targets(
         pairs = PhrasePairs.forward(trees, drawn)[others]
         log_sum[others] += model.phrase_log_probs(several[others], pairs).sum(1)
     if len(rows):
-        likely = torch.maximum(_boundary_probabilities(leaves), _boundary_probabilities(nearby))
+        likely = torch.maximum(boundary_probabilities(leaves), boundary_probabilities(nearby))
         likely = likely.scatter(1, fenceposts, 1.0)  # so that every tree has a segmentation
         boundaries = likely.view(batch, count, -1).amax(1) >= step.settings.boundary_threshold
         total = SegmentationSum.of(
@@ -130,15 +130,6 @@ def _draw_targets(
         log_sum[rows] = total.log_sum
         fenceposts[rows] = total.sample(noise.uniforms(4, choices)[rows]).fenceposts
     return drawn, log_sum
-
-
-def _boundary_probabilities(leaves: LeafCRF) -> Tensor:
-    """Probability that phrases meet at each fencepost of the target, ``[rows, target + 1]``."""
-    longest = leaves.sizes.longest
-    middles = splits(longest)[:, 1].to(leaves.marginals.device).expand_as(leaves.marginals)
-    return leaves.marginals.new_zeros(len(leaves.trees), longest + 1).scatter_add(
-        1, middles, leaves.marginals
-    )
 
 
 def _mixture(own: Tensor, moved: Tensor, share: float) -> Tensor:

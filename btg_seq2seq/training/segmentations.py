@@ -8,12 +8,13 @@ is found for a source phrase serves all trees of the sentence that contain it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar import SegmentationBatch
+from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, splits
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
 
@@ -66,16 +67,36 @@ class SegmentationSum:
 
     def sample(self, uniforms: Tensor) -> SegmentationBatch:
         """One segmentation a row, by its probability; ``uniforms`` are ``[rows, phrases]``."""
+        return self._descend(self.totals, list(map(Chooser, uniforms[..., None].unbind(1))))
+
+    @property
+    def argmax(self) -> SegmentationBatch:
+        """The most probable segmentation of each row."""
+        most = [self.totals[:, 0]]
+        for phrase in range(self.scores.shape[1]):
+            most.append((most[-1][:, :, None] + self.scores[:, phrase]).amax(1))
+        return self._descend(torch.stack(most, 1), [Chooser()] * self.scores.shape[1])
+
+    def _descend(self, totals: Tensor, choosers: Sequence[Chooser]) -> SegmentationBatch:
         most = self.scores.shape[1]
         rows = torch.arange(len(self.lengths), device=self.lengths.device)
         fenceposts = self.lengths[:, None].repeat(1, most + 1)
         stop = self.lengths
         for phrase in reversed(range(most)):
-            ways = self.totals[rows, phrase] + self.scores[rows, phrase, :, stop]
+            ways = totals[rows, phrase] + self.scores[rows, phrase, :, stop]
             own = phrase < self.segments
-            stop = torch.where(own, Chooser(uniforms[:, phrase, None])(ways), stop)
+            stop = torch.where(own, choosers[phrase](ways), stop)
             fenceposts[:, phrase] = torch.where(own, stop, fenceposts[:, phrase])
         return SegmentationBatch(fenceposts, self.segments)
+
+
+def boundary_probabilities(leaves: LeafCRF) -> Tensor:
+    """Probability that phrases meet at each fencepost of the target, ``[rows, target + 1]``."""
+    longest = leaves.sizes.longest
+    middles = splits(longest)[:, 1].to(leaves.marginals.device).expand_as(leaves.marginals)
+    return leaves.marginals.new_zeros(len(leaves.trees), longest + 1).scatter_add(
+        1, middles, leaves.marginals
+    )
 
 
 @torch.no_grad()

@@ -1,17 +1,19 @@
 """Recombination: what it makes is well-formed, never held out, and a function of its numbers."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
 from random import Random
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import tiny_config
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from btg_seq2seq.grammar import Leaf, Tree
+from btg_seq2seq.grammar import Leaf, SegmentationBatch, Tree
+from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, Collator, encode_bitext, train_tokenizer
@@ -19,7 +21,6 @@ from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.derivation import Parsers
 from btg_seq2seq.training.partners import Partners, continuing_tokens, overlaps
 from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner
-from tests.tiny_models import tiny_config
 
 SUBJECT, OBJECT, VERB = "[1", "[2<1", "[2<2"
 
@@ -378,8 +379,20 @@ def test_collected_derivations_are_the_most_probable(model_and_examples):
             pair = model.read(batch["input_ids"], batch["attention_mask"], batch["labels"]).pair
             lengths = [*pair.source.lengths.tolist(), *pair.target.lengths.tolist(), 3]
             parsers = Parsers.of(model, pair, torch.tensor([min(lengths)]))
-            tree = parsers.posterior.argmax
-            assert derivations[position] == (tree[0], parsers.leaves(tree).argmax[0])
+            trees = parsers.posterior.argmax
+            length, segments = int(pair.target.lengths), trees[0].segments
+            ways = [
+                list(pairwise((0, *inner, length)))
+                for inner in combinations(range(1, length), segments - 1)
+            ]
+            weights = [
+                model.phrase_log_probs(
+                    pair, PhrasePairs.forward(trees, SegmentationBatch.from_lists([way]))
+                ).sum()
+                for way in ways
+            ]
+            best = ways[int(torch.stack(weights).argmax())]
+            assert derivations[position] == (trees[0], best)
 
 
 def test_drawn_numbers_of_phrases_do_not_depend_on_batches(model_and_examples):

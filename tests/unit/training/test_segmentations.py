@@ -67,6 +67,8 @@ def test_sum_and_samples_are_those_of_an_enumeration(model):
         weights = weights_of(model, pair, trees, row)
         expected = torch.stack(list(weights.values())).logsumexp(0)
         torch.testing.assert_close(total.log_sum[row], expected, rtol=1e-4, atol=1e-4)
+        best = max(weights, key=lambda segmentation, weights=weights: float(weights[segmentation]))
+        assert tuple(total.argmax[row]) == best
     torch.manual_seed(0)
     drawn = [total.sample(torch.rand(6, 3, dtype=torch.float64)) for _ in range(draws // 10)]
     for row in (0, 4):
