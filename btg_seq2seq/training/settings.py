@@ -54,7 +54,7 @@ class ObjectiveSettings:
     reverse_weight: Schedule = 1.0
     """Weight of the source phrases' likelihood given the target phrases (robust)."""
 
-    summed_length: int = 32
+    summed_length: int = 20
     """Up to so many target tokens, trees are scored by the sum over their target segmentations
     (robust); the sum of a longer sentence is estimated from one segmentation, which is cheaper."""
 
