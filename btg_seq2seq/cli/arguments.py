@@ -13,7 +13,7 @@ from transformers.utils import logging
 from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.decoding.translator import SentenceLengthError, Translator
 
 MESSAGES = 20  # that are shown of each kind
 
@@ -60,6 +60,15 @@ def load_translator(options: Namespace) -> Translator:
         field.name: options.get(field.name, field.default) for field in fields(DecodingSettings)
     }
     return Translator.from_pretrained(options.model, DecodingSettings(**given), options.device)
+
+
+def check_length(translator: Translator, text: str, place: str) -> None:
+    """An error that names the place of a sentence that is longer than the model can read."""
+    if translator.longest is not None:  # most models read any length
+        try:
+            translator.read([text])
+        except SentenceLengthError as error:
+            raise ValueError(f"{place}: {error.reason}") from error
 
 
 class Messages:

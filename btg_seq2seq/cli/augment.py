@@ -34,7 +34,8 @@ def main(arguments: Sequence[str]) -> int:
 
     tokenizer = load_tokenizer(options.model)
     model = BTGSeq2Seq.from_pretrained(options.model)
-    examples = encode(bitext, tokenizer, Frames.of(tokenizer), None, "keep")
+    longest = model.backbone.family.longest(model.backbone.model.config)
+    examples = encode(bitext, tokenizer, Frames.of(tokenizer), longest, "skip")
     _say(examples.summary())
     derivations = Derivations.collect(
         model,
@@ -104,7 +105,7 @@ def augment(
         new.pairs.append((text, str(tokenizer.decode(target, skip_special_tokens=True))))
         if len(new.pairs) == count:
             break
-    new.coincidences += recombiner.coincidences
+    new.coincidences += recombiner.tries.coincidences
     return new
 
 

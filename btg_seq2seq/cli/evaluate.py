@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Literal
 
-from btg_seq2seq.cli.arguments import command_parser, load_translator
+from btg_seq2seq.cli.arguments import check_length, command_parser, load_translator
 from btg_seq2seq.evaluation.evaluate import Evaluation, evaluate
 from btg_seq2seq.text import Bitext, write_lines
 
@@ -29,7 +29,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(list(arguments))
     bitext = Bitext.from_files(options.source, options.reference, options.trees)
-    found = evaluate(load_translator(options), bitext, options.mode, options.tokenize)
+    translator = load_translator(options)
+    for number, text in enumerate(bitext.source, 1):
+        check_length(translator, text, f"{options.source}: line {number}")
+    found = evaluate(translator, bitext, options.mode, options.tokenize)
     if options.translations:
         texts = [one.text.replace("\n", " ").replace("\r", " ") for one in found.translations]
         write_lines(options.translations, texts)

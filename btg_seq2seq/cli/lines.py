@@ -8,7 +8,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeVar
@@ -20,6 +21,8 @@ from btg_seq2seq.text.bitext import BYTE_ORDER_MARK
 
 Item = TypeVar("Item")
 
+BLOCK = 1 << 20  # bytes that are taken from the standard input at once, if there are so many
+
 
 @dataclass(frozen=True)
 class Line:
@@ -30,24 +33,53 @@ class Line:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line]:
+def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
     """Sentences of a file, or of the standard input where the path is ``-``, as they arrive.
 
-    Plain lines, or JSON objects with the field ``source``. What is wrong with a line is an error
-    that names it, and comes when that line does.
+    Plain lines, or JSON objects with the field ``source``; nothing in between where the next line
+    of the standard input is still to come. What is wrong with a line is an error that names it,
+    and comes when that line does.
     """
-    name = "standard input" if path == "-" else path
+    name, number = name_of(path), 0
     with _open(path) as stream:
-        for number, content in enumerate(stream, 1):
-            try:
-                text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{name}: line {number} is not UTF-8 (byte 0x{content[error.start]:02x}: "
-                    f"{error.reason}); convert it, for example with iconv"
-                ) from error
-            text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
-            yield _parse(number, text, name) if are_json else Line(number, text)
+        try:
+            for content in _arriving(stream) if path == "-" else stream:
+                if content is None:
+                    yield None
+                    continue
+                number += 1
+                text = _decode(content, name, number)
+                yield _parse(number, text, name) if are_json else Line(number, text)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{name}: line {number + 1} cannot be read: {error}") from error
+
+
+def name_of(path: str) -> str:
+    """How messages call an input."""
+    return "standard input" if path == "-" else path
+
+
+def _arriving(stream: BinaryIO) -> Iterator[bytes | None]:
+    """Lines, and nothing where it would take waiting to read on: somebody may wait for us."""
+    source: Any = stream  # ``read1`` takes what there is, and waits only if there is nothing
+    rest = b""
+    while block := source.read1(BLOCK):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+        yield None
+    if rest:
+        yield rest
+
+
+def _decode(content: bytes, name: str, number: int) -> str:
+    try:
+        text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name}: line {number} is not UTF-8 (byte 0x{content[error.start]:02x}: "
+            f"{error.reason}); convert it, for example with iconv"
+        ) from error
+    return text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
 
 
 def _parse(number: int, text: str, name: str) -> Line:
@@ -78,13 +110,27 @@ def _open(path: str) -> Iterator[BinaryIO]:
         yield stream
 
 
-def in_chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of ``size`` items; before an error, those that came before it."""
+def refuse_clash(line: Line, written: Collection[str], name: str) -> None:
+    """An error where a line of JSON has fields that the output would overwrite."""
+    clash = [repr(field) for field in line.fields if field in written]
+    if clash:
+        raise ValueError(
+            f"{name}: line {line.number} has {', '.join(clash)}, which the output would overwrite; "
+            "rename or remove it"
+        )
+
+
+def in_chunks(items: Iterable[Item | None], size: int) -> Iterator[list[Item]]:
+    """Lists of ``size`` items, or of fewer where ``None`` says that the next is still to come.
+
+    Before an error, those that came before it.
+    """
     chunk: list[Item] = []
     try:
         for item in items:
-            chunk.append(item)
-            if len(chunk) == size:
+            if item is not None:
+                chunk.append(item)
+            if len(chunk) == size or (item is None and chunk):
                 yield chunk
                 chunk = []
     except ValueError:

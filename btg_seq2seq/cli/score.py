@@ -6,14 +6,27 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from jsonargparse import Namespace
+
 from btg_seq2seq.cli.arguments import (
     add_rule_options,
+    check_length,
     command_parser,
     load_translator,
     read_rule_options,
 )
-from btg_seq2seq.cli.lines import Line, in_chunks, progress, read_texts, to_json_line, write
+from btg_seq2seq.cli.lines import (
+    Line,
+    in_chunks,
+    name_of,
+    progress,
+    read_texts,
+    refuse_clash,
+    to_json_line,
+    write,
+)
 from btg_seq2seq.decoding.scoring import Score
+from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.text import Bitext
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
@@ -22,6 +35,10 @@ derivations of the grammar. Both are of the tokens that the tokenizer makes of t
 just what btg translate --output jsonl wrote, give that file alone. Cky translation reports the
 part of the sum that its beams have found: with --reported that is a third number, under the same
 settings and rules."""
+
+WRITTEN = ("flat_log_prob", "cky_log_prob", "derivation")  # in lines of JSON
+REPORTED = "reported_log_prob"
+Pair = tuple[Line, str | list[list[int]]]  # with the translation as text or as token strings
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,7 +50,9 @@ def main(arguments: Sequence[str]) -> int:
         "--output",
         type=Literal["text", "jsonl"],
         default="text",
-        help="text: numbers; jsonl: also the most probable derivation",
+        help="text: numbers; jsonl: also the most probable derivation, and all fields of the "
+        "input. The derivation replaces the one that btg translate wrote; any other field of the "
+        "same name as one of the output is an error",
     )
     parser.add_argument(
         "--reported",
@@ -49,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     translator = load_translator(options)
     with progress() as bar:
         task = bar.add_task("scoring", total=None)
-        for chunk in in_chunks(_pairs(options.source, options.target), options.chunk):
+        for chunk in in_chunks(_checked(options, translator), options.chunk):
             lines, targets = zip(*chunk, strict=True)
             texts = [line.text for line in lines]
             scores = translator.score(texts, targets)
@@ -62,24 +81,42 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _pairs(source: str, target: str | None) -> Iterator[tuple[Line, str | list[list[int]]]]:
-    """Sources with their translations, as text or as token strings."""
+def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None]:
+    """The input; an error where a line cannot be scored, or not be written."""
+    name = name_of(options.source)
+    for pair in _pairs(options.source, options.target):
+        if pair is not None:
+            line = pair[0]
+            check_length(translator, line.text, f"{name}: line {line.number}")
+            if options.output == "jsonl":
+                written = {*WRITTEN, REPORTED} if options.reported else {*WRITTEN}
+                if "variants" in line.fields:  # the line is one of btg translate
+                    written.remove("derivation")
+                refuse_clash(line, written, name)
+        yield pair
+
+
+def _pairs(source: str, target: str | None) -> Iterator[Pair | None]:
+    """Sources with their translations, and nothing where the next one is still to come."""
     if target is not None:
         bitext = Bitext.from_files(source, target)
         for number, pair in enumerate(zip(bitext.source, bitext.target, strict=True), 1):
             yield Line(number, pair[0], {"source": pair[0], "text": pair[1]}), pair[1]
         return
     for line in read_texts(source, are_json=True):
+        if line is None:
+            yield None
+            continue
         text, variants = line.fields.get("text", ""), line.fields.get("variants")
         if not isinstance(text, str):
-            raise ValueError(f"{source}: line {line.number}: 'text' is no text")
+            raise ValueError(f"{name_of(source)}: line {line.number}: 'text' is no text")
         yield line, variants or text
 
 
 def _format(line: Line, score: Score, reported: float | None, output: str) -> str:
     values = {"flat_log_prob": score.flat_log_prob, "cky_log_prob": score.cky_log_prob}
     if reported is not None:
-        values["reported_log_prob"] = reported
+        values[REPORTED] = reported
     if output == "text":
         return "\t".join(f"{value:.6f}" for value in values.values())
     derivation = None if score.derivation is None else score.derivation.to_json()

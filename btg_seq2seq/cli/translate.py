@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Literal
 
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, Namespace
 
 from btg_seq2seq.cli.arguments import (
     Messages,
     add_rule_options,
+    check_length,
     command_parser,
     load_translator,
     read_rule_options,
 )
-from btg_seq2seq.cli.lines import Line, in_chunks, progress, read_texts, to_json_line, write
+from btg_seq2seq.cli.lines import (
+    Line,
+    in_chunks,
+    name_of,
+    progress,
+    read_texts,
+    refuse_clash,
+    to_json_line,
+    write,
+)
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.decoding.translator import Translator
 
 DESCRIPTION = """Translate sentences, one a line, as they arrive; a line comes out for every line
 that goes in. Rules say how phrases must be translated: a file has the columns source, target, mode
 (force, prefer or keep) and case (sensitive or insensitive), the last two of which may be missing,
 and several targets are separated by |||. A Moses phrase table is a file of preferred rules. What
 rules could not do is told on stderr."""
+
+WRITTEN = {field.name for field in fields(Translation)} - {"source"}  # in lines of JSON
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,16 +48,9 @@ def main(arguments: Sequence[str]) -> int:
     notices = Messages("translate", advice)
     for problem in rules.problems:
         notices.say(problem)
-    are_json = (
-        options.file.endswith((".jsonl", ".jsonl.gz"))
-        if options.input is None
-        else (options.input == "jsonl")
-    )
-    # A person who types waits for every line.
-    size = 1 if options.file == "-" and sys.stdin.isatty() else options.chunk
     with progress() as bar:
         task = bar.add_task("translating", total=None)
-        for chunk in in_chunks(read_texts(options.file, are_json=are_json), size):
+        for chunk in in_chunks(_lines(options, translator), options.chunk):
             texts = [line.text for line in chunk]
             found = translator.translate(texts, options.mode, rules, options.nbest)
             for line, translation in zip(chunk, found, strict=True):
@@ -55,6 +61,19 @@ def main(arguments: Sequence[str]) -> int:
     notices.close()
     _report_unmatched(rules, options.unmatched)
     return 0
+
+
+def _lines(options: Namespace, translator: Translator) -> Iterator[Line | None]:
+    """The input; an error where a line cannot be translated, or not be written."""
+    is_named_json = options.file.endswith((".jsonl", ".jsonl.gz"))
+    are_json = is_named_json if options.input is None else options.input == "jsonl"
+    name = name_of(options.file)
+    for line in read_texts(options.file, are_json=are_json):
+        if line is not None:
+            check_length(translator, line.text, f"{name}: line {line.number}")
+            if options.output == "jsonl":
+                refuse_clash(line, WRITTEN, name)
+        yield line
 
 
 def _format(line: Line, translation: Translation, output: str, nbest: int) -> Iterator[str]:
@@ -100,7 +119,8 @@ def _parser() -> ArgumentParser:
         "--input",
         type=Literal["text", "jsonl"] | None,
         help="kind of input; unless given, by the file's name. A JSON line has a field source, "
-        "and its other fields are kept in the output",
+        "and its other fields are kept in JSON output; one with the name of a field that the "
+        "output has itself, such as text, is an error",
     )
     parser.add_argument(
         "--output",
@@ -111,5 +131,10 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--unmatched", metavar="FILE", help="file for the list of rules that matched nothing"
     )
-    parser.add_argument("--chunk", type=int, default=256, help="lines translated at a time")
+    parser.add_argument(
+        "--chunk",
+        type=int,
+        default=256,
+        help="lines translated at a time; of the standard input fewer, if no more have arrived",
+    )
     return parser

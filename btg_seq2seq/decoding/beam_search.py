@@ -119,7 +119,8 @@ def beam_search(
         pad_token_id=backbone.pad,
         num_beams=beam,
         num_return_sequences=beam,
-        length_penalty=1.0 if settings.length_normalised else 0.0,
+        # Without beams it means nothing, and transformers warns of any value but this one.
+        length_penalty=1.0 if settings.length_normalised or beam == 1 else 0.0,
         max_new_tokens=int(limits.max()) + 1,
         logits_processor=LogitsProcessorList([watch]),
         past_key_values=_BeamCache.empty(backbone),

@@ -20,7 +20,6 @@ from btg_seq2seq.decoding.constraints import ForcedSpan, forced
 from btg_seq2seq.decoding.encoding import Source, evaluating, phrase_states
 from btg_seq2seq.decoding.records import Tokens
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.model.backbone import IGNORED
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 Place = tuple[int, int, int]  # sentence, start, stop
@@ -148,13 +147,8 @@ def score_phrases(
 
     ``[rows, longest target]``; behind the end of a target, its last value is repeated.
     """
-    backbone = model.backbone
-    labels = pad_sequence(list(targets), batch_first=True, padding_value=IGNORED)
-    labels = torch.cat([labels, torch.full_like(labels[:, :1], IGNORED)], 1)
-    decoded = backbone.decode_labels(labels, states, mask, backbone.phrase_prompt())
-    tokens = backbone.token_log_probs(decoded, labels)[:, :-1].double().cumsum(1)
-    ends = torch.where(labels[:, :-1] == IGNORED, IGNORED, backbone.segment_end)
-    endings = backbone.token_log_probs(decoded[:, 1:], ends).double()
-    lengths = torch.tensor([len(target) for target in targets], device=labels.device)
-    last = (lengths - 1)[:, None].minimum(torch.arange(ends.shape[1], device=labels.device))
-    return (tokens + endings).gather(1, last)
+    tokens = pad_sequence(list(targets), batch_first=True, padding_value=model.backbone.pad)
+    scores = model.prefix_log_probs(tokens, states, mask).double()
+    lengths = torch.tensor([len(target) for target in targets], device=tokens.device)
+    last = (lengths - 1)[:, None].minimum(torch.arange(tokens.shape[1], device=tokens.device))
+    return scores.gather(1, last)

@@ -153,9 +153,7 @@ class Prepared:
             place for place in places if not forced(_at(place, rules)) and place[1:] != (0, length)
         )
         extra = StringPool()
-        strings = [
-            self.candidates.with_rules(place, _at(place, rules), extra) for place in places
-        ]
+        strings = [self.candidates.with_rules(place, _at(place, rules), extra) for place in places]
         pool = self.candidates.pool.joined(extra)
         choices = [
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]

@@ -16,8 +16,8 @@ from btg_seq2seq.decoding.cky import Prepared, prepare
 from btg_seq2seq.decoding.rule_files import SEPARATOR
 from btg_seq2seq.decoding.source_text import SourceText
 from btg_seq2seq.decoding.translator import Translator
-from btg_seq2seq.decoding.words import words_of
 from btg_seq2seq.grammar import Span, spans
+from btg_seq2seq.text.words import words_of
 
 REPLACEMENT = "\ufffd"  # stands for bytes that are no character
 
@@ -104,16 +104,15 @@ class PhraseTable:
         for row, plan in plans.items():
             length = len(sources[row].tokens)
             flat = math.exp(plan.log_counts[0])
-            borders = spans(length)[plan.kept].tolist()
-            weights = {
-                (row, start, stop): (1 - flat) * posterior
-                for (start, stop), posterior in zip(
-                    borders, plan.posterior[plan.kept].tolist(), strict=True
-                )
-                if posterior > 0
-            }
-            prepared.candidates.fill(weights)
-            for place, weight in {**weights, (row, 0, length): flat}.items():
+            weights = {(row, 0, length): flat}
+            for (start, stop), is_kept, posterior in zip(
+                spans(length).tolist(), plan.kept, plan.posterior, strict=True
+            ):
+                if is_kept:
+                    weights[row, start, stop] = (1 - flat) * float(posterior)
+            weights = {place: weight for place, weight in weights.items() if weight > 0}
+            prepared.candidates.fill(place for place in weights if place[1:] != (0, length))
+            for place, weight in weights.items():
                 self._add_span(translator, sources[row], prepared, place, weight)
 
     def _add_span(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from btg_seq2seq.decoding.words import words_of
+from btg_seq2seq.text.words import words_of
 
 RuleMode = Literal["force", "prefer", "keep"]
 CasePolicy = Literal["sensitive", "insensitive"]

@@ -16,9 +16,9 @@ from typing import Literal
 
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.decoding.words import kind_of
 from btg_seq2seq.grammar import Span
-from btg_seq2seq.text import word_token_spans
+from btg_seq2seq.text import TextSide, encode_side, word_token_spans
+from btg_seq2seq.text.words import kind_of
 
 Form = Literal["NFC", "NFKC"]
 FORMS: tuple[Form | None, ...] = (None, "NFC", "NFKC")  # that tokenizers bring a text into
@@ -69,15 +69,16 @@ class SourceReader:
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
 
-    def read(self, texts: Sequence[str]) -> list[SourceText]:
-        """Encode many texts; one of white space alone has no tokens."""
+    def read(self, texts: Sequence[str], side: TextSide = "source") -> list[SourceText]:
+        """Encode many texts; one of white space alone has no tokens.
+
+        Targets that are to be read along with their sources are encoded as targets.
+        """
         if not texts:
             return []
         if not self.tokenizer.is_fast:
-            return [self._read_without_offsets(text) for text in texts]
-        encoding = self.tokenizer(
-            list(texts), add_special_tokens=False, return_offsets_mapping=True
-        )
+            return [self._read_without_offsets(text, side) for text in texts]
+        encoding = encode_side(self.tokenizer, list(texts), side, return_offsets_mapping=True)
         rows = zip(texts, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         return [
             SourceText(text, tuple(tokens), _by_byte(text, offsets))
@@ -86,16 +87,16 @@ class SourceReader:
             for text, tokens, offsets in rows
         ]
 
-    def _read_without_offsets(self, text: str) -> SourceText:
+    def _read_without_offsets(self, text: str, side: TextSide) -> SourceText:
         """The same with a tokenizer in Python: by words, or by bytes if each has a token."""
         if not text.strip():
             return _empty(text)
-        tokens = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        tokens = tuple(encode_side(self.tokenizer, text, side)["input_ids"])
         if len(tokens) == len(text.encode()):
             return SourceText(text, tokens, _by_byte(text, [(0, len(text))] * len(tokens)))
         offsets, position = [], 0
         for word, (start, stop) in zip(
-            text.split(), word_token_spans(self.tokenizer, text), strict=True
+            text.split(), word_token_spans(self.tokenizer, text, side), strict=True
         ):
             position = text.index(word, position)
             offsets += [(position, position + len(word))] * (stop - start)

@@ -13,8 +13,9 @@ from itertools import groupby, pairwise
 
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.decoding.words import is_unspaced, would_merge
 from btg_seq2seq.grammar import Span
+from btg_seq2seq.text import encode_side
+from btg_seq2seq.text.words import is_unspaced, would_merge
 
 Part = tuple[tuple[int, ...], str | None]  # tokens, and the text of a rule's target
 
@@ -34,7 +35,7 @@ class TargetWriter:
 
     def encode_sentence(self, text: str) -> tuple[int, ...]:
         """Tokens of a whole translation, without those that frame it."""
-        return tuple(self.tokenizer(text_target=text, add_special_tokens=False)["input_ids"])
+        return tuple(encode_side(self.tokenizer, text, "target")["input_ids"])
 
     def write(self, parts: Sequence[Part]) -> tuple[str, list[Span]]:
         """The text, and the characters of each part; these tile the text."""

@@ -38,6 +38,14 @@ Target = str | Translation | Sequence[Sequence[int]]
 CHUNK = 256  # texts that are held in memory, encoded, at a time
 
 
+class SentenceLengthError(ValueError):
+    """A sentence, by its rank in the call, that is longer than the model can read."""
+
+    def __init__(self, sentence: int, reason: str) -> None:
+        super().__init__(f"sentence {sentence}: {reason}")
+        self.sentence, self.reason = sentence, reason
+
+
 class Translator:
     """A model, its tokenizer, and how to use them.
 
@@ -99,8 +107,9 @@ class Translator:
         if mode == "flat" and rule_set.rules:
             raise ValueError("flat translation cannot obey rules; use the mode cky, or no rules")
         results: list[Translation] = []
+        sources = self.read(texts)
         for start in range(0, len(texts), CHUNK):
-            chunk = self.read(texts[start : start + CHUNK])
+            chunk = sources[start : start + CHUNK]
             if mode == "flat":
                 results += self._translate_flat(chunk, nbest, chosen)
             else:
@@ -143,7 +152,7 @@ class Translator:
 
         ``segments`` is the number of phrases; as many as the model allows unless given.
         """
-        read, written = self.reader.read(sources), self.reader.read(targets)
+        read, written = self.reader.read(sources), self.reader.read(targets, side="target")
         found = best_derivations(
             self.model, [one.tokens for one in read], [one.tokens for one in written], segments
         )
@@ -152,15 +161,20 @@ class Translator:
     def read(self, texts: Sequence[str]) -> list[SourceText]:
         """Texts as tokens; an error where one is longer than the model can read."""
         sources = self.reader.read(texts)
-        backbone = self.model.backbone
-        longest = backbone.family.longest(backbone.model.config)
-        for source in sources if longest is not None else ():
-            if len(self.framed(source.tokens)) > (longest or 0):
-                raise ValueError(
-                    f"a sentence has {len(source.tokens)} tokens, but the model reads no more than "
-                    f"{longest}; split it: {source.text[:40]!r}..."
+        for sentence, source in enumerate(sources):
+            if self.longest is not None and len(self.framed(source.tokens)) > self.longest:
+                raise SentenceLengthError(
+                    sentence,
+                    f"it has {len(source.tokens)} tokens, but the model reads no more than "
+                    f"{self.longest}; split it: {source.text[:40]!r}...",
                 )
         return sources
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens that the model can read, with those that frame them; nothing for any."""
+        backbone = self.model.backbone
+        return backbone.family.longest(backbone.model.config)
 
     def framed(self, tokens: Sequence[int]) -> list[int]:
         """Tokens of a source with those that the model expects around them."""
@@ -214,7 +228,7 @@ class PreparedTexts:
         translations = [
             to_translation(
                 self.translator.writer,
-                assignment,
+                _with_ignored(assignment, result),
                 result.hypotheses,
                 nbest,
                 mode="cky",
@@ -273,6 +287,16 @@ class PreparedTexts:
             for row, rank in rows.items():
                 results[rank] = found[row]
         return results
+
+
+def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
+    """The assignment with a notice for each rule that the decoder passed over."""
+    notices = [
+        f"rule {assignment.matches[rank].rule} does not compete: the sentence is too long for "
+        "cky, and its source is none of the pieces"
+        for rank in result.ignored
+    ]
+    return replace(assignment, notices=[*assignment.notices, *notices])
 
 
 def check_nbest(nbest: int, settings: DecodingSettings) -> None:

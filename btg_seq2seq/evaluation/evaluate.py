@@ -60,12 +60,15 @@ def evaluate(
 def parser_accuracy(translator: Translator, bitext: Bitext) -> dict[str, float]:
     """Share of right trees of both parsers, in percent, with the gold number of phrases."""
     rows, gold = gold_trees(translator, bitext)
-    sources, targets = (
-        [source.tokens for source in translator.reader.read([side[row] for row in rows])]
-        for side in (bitext.source, bitext.target)
+    read = translator.reader.read
+    sources = read([bitext.source[row] for row in rows])
+    targets = read([bitext.target[row] for row in rows], side="target")
+    found = best_derivations(
+        translator.model,
+        [source.tokens for source in sources],
+        [target.tokens for target in targets],
+        [tree.segments for tree in gold],
     )
-    segments = [tree.segments for tree in gold]
-    found = best_derivations(translator.model, sources, targets, segments)
     return {
         "posterior": tree_accuracy([one.tree if one else None for one in found], gold),
         "prior": tree_accuracy([one.prior_tree if one else None for one in found], gold),

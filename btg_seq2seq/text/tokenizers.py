@@ -26,9 +26,15 @@ from tokenizers import (
     processors,
     trainers,
 )
-from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import (
+    AutoTokenizer,
+    BatchEncoding,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
 
 TokenizerKind = Literal["word", "bpe", "unigram"]
+TextSide = Literal["source", "target"]
 
 PAD, SENTENCE_END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SEGMENT_START, SEGMENT_END = "<seg>", "</seg>"
@@ -150,15 +156,26 @@ def add_segment_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int]:
     return vocabulary[SEGMENT_START], vocabulary[SEGMENT_END]
 
 
-def word_token_spans(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, int]]:
+def encode_side(
+    tokenizer: PreTrainedTokenizerBase, text: str | list[str], side: TextSide, **options: Any
+) -> BatchEncoding:
+    """Tokens without frame; some tokenizers, as Marian's, have other ones for each language."""
+    name = "text" if side == "source" else "text_target"
+    encoding: BatchEncoding = tokenizer(**{name: text}, add_special_tokens=False, **options)
+    return encoding
+
+
+def word_token_spans(
+    tokenizer: PreTrainedTokenizerBase, text: str, side: TextSide = "source"
+) -> list[tuple[int, int]]:
     """Find the tokens ``[start, stop)`` of each word of ``text.split()``, without special tokens.
 
     A mark or space before a word belongs to it, so the spans cover all tokens. They overlap where
     the tokenizer puts two words in one token, and a word that it deletes has an empty span.
     """
     if not tokenizer.is_fast:
-        return _spans_without_offsets(tokenizer, text)
-    encoding = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        return _spans_without_offsets(tokenizer, text, side)
+    encoding = encode_side(tokenizer, text, side, return_offsets_mapping=True)
     words = [match.span() for match in re.finditer(r"\S+", text)]
     if not words:
         return []
@@ -176,14 +193,16 @@ def word_token_spans(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tupl
     return spans[1:]
 
 
-def _spans_without_offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, int]]:
+def _spans_without_offsets(
+    tokenizer: PreTrainedTokenizerBase, text: str, side: TextSide
+) -> list[tuple[int, int]]:
     """The same for a tokenizer in Python: its words one by one, if that gives the same tokens."""
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+    tokens = encode_side(tokenizer, text, side)["input_ids"]
     spans: list[tuple[int, int]] = []
     joined: list[int] = []
     for word in text.split():
         start = len(joined)
-        joined += tokenizer(word, add_special_tokens=False)["input_ids"]
+        joined += encode_side(tokenizer, word, side)["input_ids"]
         spans.append((start, len(joined)))
     if joined != tokens:
         raise ValueError(

@@ -7,7 +7,6 @@ often as two samples of one slot would: nothing is known of a task's grammar.
 
 from __future__ import annotations
 
-import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import NamedTuple
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Node, Tree
+from btg_seq2seq.text.words import kind_of
 
 ROOT = ""
 _FEW = 3  # a phrase pair is rare if it occurs so many times less often than half of all do
@@ -144,10 +144,6 @@ def _rare(chosen: Mapping[int, Pair], counts: Mapping[Pair, int], rare: float) -
     return found if len(found) <= rare * len(often) else set()
 
 
-# Scripts that write words without spaces between them: any character may begin a phrase.
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-
-
 def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     """Tokens within a word: a phrase that starts with one, or ends before one, cuts a word."""
     vocabulary = tokenizer.get_vocab()
@@ -170,6 +166,4 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
 
 def _joins_words(character: str) -> bool:
     """Whether a word goes on with the character: a letter, a digit or a mark on a letter."""
-    if unicodedata.category(character)[0] not in "LMN":
-        return False
-    return not unicodedata.name(character, "").startswith(_UNSPACED)
+    return kind_of(character) in ("word", "mark")

@@ -86,6 +86,24 @@ def test_says_when_there_is_no_more(directory, tmp_path, capsys):
     assert "no more than these" in capsys.readouterr().err
 
 
+def test_sentences_longer_than_the_model_are_skipped(directory, tmp_path, capsys):
+    sides = [read_lines(directory / f"train.{side}")[:30] for side in ("source", "target")]
+    for name, lines in zip(("source", "target"), sides, strict=True):
+        write_lines(tmp_path / name, [*lines, " ".join(lines[:10])])
+    tokenizer = train_tokenizer("word", [line for lines in sides for line in lines])
+    config = tiny_config("marian")  # of 24 positions
+    config.vocab_size = config.decoder_vocab_size = len(tokenizer)
+    config.pad_token_id = config.decoder_start_token_id = tokenizer.pad_token_id
+    config.eos_token_id = tokenizer.eos_token_id
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3)
+    for saved in (model, tokenizer):
+        saved.save_pretrained(tmp_path / "model")
+    files = [str(tmp_path / name) for name in ("model", "source", "target")]
+    outputs = ["--output-source", str(tmp_path / "a"), "--output-target", str(tmp_path / "b")]
+    assert main(["augment", *files, *outputs, "--count", "5"]) == 0
+    assert "1 skipped with more than 24 tokens (line 31)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_many_messages_are_counted(run, files, tmp_path):
 
 
 def test_json_lines_keep_their_other_fields(run, tmp_path):
-    rows = [{"id": 7, "source": "the dog saw", "text": "old", "more": {"é": [1]}}, {"source": ""}]
+    rows = [{"id": 7, "source": "the dog saw", "more": {"é": [1]}}, {"source": ""}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n")
     status, output, _ = run(
         "translate", "in.jsonl", "--output", "jsonl", "--rule", "dog=cat", "--nbest", 2, *SHORT
@@ -124,6 +125,30 @@ def test_json_lines_keep_their_other_fields(run, tmp_path):
     assert second["text"] == third["text"] == ""
     _, texts, _ = run("translate", "in.jsonl", "--rule", "dog=cat", *SHORT)
     assert texts == [first["text"], "", ""]
+
+
+def test_fields_that_would_be_overwritten_are_refused(run, tmp_path):
+    rows = [{"source": "the dog"}, {"source": "saw", "text": "old", "id": 1, "mode": 2}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, output, errors = run("translate", "in.jsonl", "--output", "jsonl", *SHORT)
+    assert (status, len(output)) == (1, 1)
+    assert "in.jsonl: line 2 has 'text', 'mode', which the output would overwrite" in errors
+    assert run("translate", "in.jsonl", *SHORT)[0] == 0  # as text there is nothing to overwrite
+
+    _, translated, _ = run("translate", "--output", "jsonl", *SHORT, stdin=b"the dog\n")
+    (tmp_path / "in.jsonl").write_text(translated[0] + "\n", encoding="utf-8")
+    status, scored, _ = run("score", "in.jsonl", "--output", "jsonl", *SHORT)
+    assert status == 0
+    before, after = json.loads(translated[0]), json.loads(scored[0])
+    assert {**before, "derivation": 0} == {name: after[name] for name in before} | {"derivation": 0}
+    (tmp_path / "in.jsonl").write_text(scored[0] + "\n", encoding="utf-8")
+    assert "has 'flat_log_prob', 'cky_log_prob'," in run(
+        "score", "in.jsonl", "--output", "jsonl", *SHORT
+    )[2]  # fmt: skip
+    own = json.dumps({"source": "the", "text": "dog", "derivation": "mine"}).encode()
+    assert "standard input: line 1 has 'derivation'," in run(
+        "score", "-", "--output", "jsonl", *SHORT, stdin=own
+    )[2]  # fmt: skip
 
 
 def test_several_translations(run):
@@ -154,6 +179,45 @@ def test_what_is_wrong_with_a_line_leaves_earlier_output_intact(run, chunk):
         assert status == 1
         assert output == expected[:1]
         assert message in errors
+
+
+def test_a_damaged_file_leaves_earlier_output_intact(run, tmp_path):
+    expected = run("translate", *SHORT, stdin=b"the dog\nsaw\n")[1]
+    # Hardly compressible: what is missing at the end of the file is missing in this line.
+    noise = random.Random(0).randbytes(300).hex().encode()
+    packed = gzip.compress(b"the dog\nsaw\n" + noise + b"\n")
+    for content in (packed[:-150], packed[:-150] + b"\xff" * 150):
+        (tmp_path / "in.gz").write_bytes(content)
+        status, output, errors = run("translate", "in.gz", *SHORT)
+        assert (status, output) == (1, expected)
+        assert errors.startswith("btg translate: in.gz: line 3 cannot be read: ")
+        assert len(errors.splitlines()) == 1
+
+
+class Arriving(io.RawIOBase):
+    """A pipe into which somebody writes a block only when the last one was answered."""
+
+    def __init__(self, blocks):
+        self.blocks = blocks
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        block = self.blocks.pop(0) if self.blocks else b""
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def test_lines_are_answered_as_they_arrive(monkeypatch):
+    pipe = Arriving([b"one\n", b"two\nth", b"ree\nfour\nfive\n", b"six"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(pipe)))
+    answered = [
+        ([line.text for line in chunk], len(pipe.blocks))
+        for chunk in lines.in_chunks(lines.read_texts("-"), 2)
+    ]
+    assert answered == [(["one"], 3), (["two"], 2), (["three", "four"], 1), (["five"], 1),
+                        (["six"], 0)]  # fmt: skip
 
 
 def test_hard_lines(run):

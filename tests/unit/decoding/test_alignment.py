@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translator
 from btg_seq2seq.decoding.alignment import best_derivations
@@ -84,6 +85,17 @@ def test_spans_tile_both_sides(translator):
         assert "".join(pair.source[slice(*p.source_span)] for p in in_order) == pair.source
 
 
+def test_targets_are_read_as_targets():
+    tokenizer = TwoLanguages()
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
+    translator = Translator(BTGSeq2Seq.from_backbone(config, tokenizer), tokenizer)
+    (pair,) = translator.align(["ab  cd"], ["cd ab"])
+    assert tokenizer.convert_ids_to_tokens(pair.variants[0]) == ["_", "c", "d", "_", "a", "b"]
+    assert pair.derivation.tree.segments == 2
+    assert pair.derivation.tree.stop == 2
+    assert "".join(pair.text[slice(*p.target_span)] for p in pair.derivation.phrases) == "cd ab"
+
+
 # ---- phrase tables -------------------------------------------------------------------------
 
 
@@ -143,3 +155,29 @@ def test_from_sources_alone(translator):
     empty = PhraseTable()
     empty.add_sources(translator, ["", " "])
     assert len(empty) == 0
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.05])
+@pytest.mark.parametrize("limit", [None, 2])
+def test_expected_counts_add_up_to_the_numbers_of_phrases(limit, threshold):
+    """Also where phrases are so short that no sentence can be one of them, but by flat decoding."""
+    text = "the dog saw it in"
+    tokenizer = train_tokenizer("word", [text])
+    torch.manual_seed(0)
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
+    model = BTGSeq2Seq.from_backbone(
+        config, tokenizer, max_segments=4, max_phrase_length=limit, flat_weight=0.4
+    )
+    added = []
+    table = PhraseTable()
+    table.add = lambda *pair: added.append(pair)
+    settings = DecodingSettings(span_threshold=threshold, segment_rate=0.5, beam_size=2)
+    table.add_sources(Translator(model.eval(), tokenizer, settings), [text])
+    weights = {source.strip(): count / math.exp(log_prob) for source, _, count, log_prob in added}
+    assert weights.pop(text) == pytest.approx(0.4)
+    assert all(len(source.split()) <= (limit or 4) for source in weights)
+    # Of n > 1, every tree covers each word once.
+    for word in text.split():
+        covered = sum(weight for source, weight in weights.items() if word in source.split())
+        assert covered <= 0.6 + 1e-6
+        assert threshold or covered == pytest.approx(0.6)

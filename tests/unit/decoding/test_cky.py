@@ -68,7 +68,6 @@ def test_results_are_whole_and_do_not_depend_on_the_batch(name):
 def test_one_phrase_is_flat_decoding():
     sources = sentences(MODEL, LENGTHS)
     flat = decode_flat(MODEL, sources, SMALL, nbest=3)
-    assert prepare(MODEL, sources, SMALL).flat(3) == flat
     for options in (replace(SMALL, flat_weight=1.0), replace(SMALL, max_segments=1)):
         prepared = prepare(MODEL, sources, options)
         for result, expected in zip(prepared.decode(nbest=3), flat, strict=True):
@@ -250,6 +249,26 @@ def test_long_sentences_fall_back_and_say_so():
     check_rules(long, rules[0])
     for own in long.hypotheses:
         check_provenance(own, 8)
+
+
+def test_long_sentences_with_forced_and_preferred_rules():
+    (source,) = sentences(MODEL, [8])
+    prepared = prepare(MODEL, [source], replace(SMALL, max_cky_length=6))
+    rules = [
+        ForcedSpan(3, 5, ((5, 6),), 0),
+        ForcedSpan(0, 3, ((7, 8),), 1, "prefer"),  # what the forced rule leaves before it
+        ForcedSpan(5, 6, ((9,),), 2, "prefer"),  # no piece is cut like this
+    ]
+    (result,) = prepared.decode([rules])
+    check_rules(result, rules)
+    check_provenance(result.hypotheses[0], 8)
+    assert [phrase.rule for phrase in result.hypotheses[0].derivation.phrases] == [1, 0, None]
+    assert result.ignored == [2]
+    (flat,) = prepared.decode([rules[1:]])
+    assert "flat" in flat.fallback
+    assert flat.ignored == [1, 2]
+    (whole,) = prepared.decode([[ForcedSpan(0, 8, ((9,),), 3, "prefer")]])
+    assert (whole.hypotheses[0].tokens, whole.ignored) == ((9,), [])
 
 
 def test_impossible_requests_are_refused():

@@ -10,45 +10,12 @@ from hypothesis import strategies as st
 
 from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import Rule, RuleSet
-from btg_seq2seq.decoding.words import words_of
 
 
 def found(rules, text):
     """What was matched, as (words of the text, targets)."""
     matches, _ = RuleSet(rules).find(text)
     return [(text[match.start : match.stop], *match.rule.targets) for match in matches]
-
-
-def words(text):
-    return [text[word.start : word.stop] for word in words_of(text)]
-
-
-# ---- words ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Das Haus, klein.", ["Das", "Haus", ",", "klein", "."]),
-        ("l'été 10%", ["l", "'", "été", "10", "%"]),
-        ("e\u0301te\u0301 x", ["e\u0301te\u0301", "x"]),
-        ("我们 x看y", ["我", "们", "x", "看", "y"]),
-        ("हिन्दी में", ["हिन्दी", "में"]),
-        ("ที่นี่", ["ที่", "นี่"]),
-        ("ᎠᏂᏴᏫ ᎩᎵ", ["ᎠᏂᏴᏫ", "ᎩᎵ"]),
-        ("\u0301a 👍🏽", ["\u0301a", "👍", "🏽"]),
-        (" \t ", []),
-    ],
-)
-def test_words(text, expected):
-    assert words(text) == expected
-
-
-@given(st.text())
-def test_words_cover_what_is_not_white_space(text):
-    assert "".join(words(text)) == "".join(c for c in text if not c.isspace())
-    assert all(word.start == 0 or word.spaced == text[word.start - 1].isspace()
-               for word in words_of(text))  # fmt: skip
 
 
 # ---- matching ------------------------------------------------------------------------------

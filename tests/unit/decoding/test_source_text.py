@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from transformers import ByT5Tokenizer
 
 from btg_seq2seq.decoding.source_text import SourceReader
-from btg_seq2seq.decoding.words import words_of
 from btg_seq2seq.text import train_tokenizer
+from btg_seq2seq.text.words import words_of
 
 CORPUS = ["the dog saw the dog, in the garden.", "the garden, the dog. it saw it, (the dog)"] * 5
 TEXTS = [

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btg_seq2seq.decoding.target_text import TargetWriter
-from btg_seq2seq.decoding.words import words_of
 from btg_seq2seq.text import train_tokenizer
+from btg_seq2seq.text.words import words_of
 
 CORPUS = ["the dog saw the dog, in the garden.", "the garden, the dog. it saw it, (the dog)"] * 5
 TARGETS = ["from scratch", "dog", "ᎠᏂᏴᏫ", "从头", "s", "\u0301x", "e\u0301", "(", "42%", "'s", "ที่"]

@@ -9,8 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import MarianConfig
+from transformers.utils import logging
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translation, Translator
+from btg_seq2seq.cli.arguments import check_length
 from btg_seq2seq.decoding import cky
 from btg_seq2seq.decoding.assignment import Assignment
 from btg_seq2seq.decoding.flat import decode_flat
@@ -18,9 +20,9 @@ from btg_seq2seq.decoding.records import Hypothesis
 from btg_seq2seq.decoding.results import to_translation
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.words import words_of
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import train_tokenizer
+from btg_seq2seq.text.words import words_of
 
 CORPUS = [
     "the dog saw the other dog in the garden, yes the dog.",
@@ -394,6 +396,35 @@ def test_long_sentences_fall_back_and_rules_are_still_obeyed(rules):
     assert translation.text.count("HOUSE") == 2 * len(rules)
 
 
+def test_preferred_rules_in_long_sentences_are_obeyed_or_reported():
+    translator = translator_of("word")
+    rules = [
+        Rule("Haus", "HOUSE"),
+        Rule("the dog", "a cat", mode="prefer"),
+        Rule("in", "at", mode="prefer", place="r:3"),
+    ]
+    (translation,) = translator.translate(
+        ["the dog Haus it in"], rules=RuleSet(rules), max_cky_length=4
+    )
+    assert translation.fallback is not None
+    check_provenance(translation)
+    assert [phrase.rule for phrase in translation.derivation.phrases] == [rules[1], rules[0], None]
+    (notice,) = [notice for notice in translation.notices if "does not know" not in notice]
+    assert notice.startswith("rule 'in' -> 'at' (r:3) does not compete: the sentence is too long")
+
+
+def test_no_warning_without_a_beam(caplog):
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_warning()
+    logging.enable_propagation()
+    try:
+        translator_of("word").translate(["it"], beam_size=1)
+    finally:
+        logging.disable_propagation()
+        logging.set_verbosity(verbosity)
+    assert caplog.records == []
+
+
 def test_absolute_positions():
     tokenizer = tokenizer_of("bpe")
     torch.manual_seed(0)
@@ -414,8 +445,12 @@ def test_absolute_positions():
     (translation,) = translator.translate(["the dog saw it"], rules=rules)
     check_provenance(translation)
     check_obedience(rules, translation)
-    with pytest.raises(ValueError, match=r"has 40 tokens, but the model reads no more than 32"):
-        translator.translate(["the " * 40])
+    message = r"^sentence 1: it has 40 tokens, but the model reads no more than 32; split it: 'the"
+    with pytest.raises(ValueError, match=message):
+        translator.translate(["the", "the " * 40])
+    check_length(translator, "the", "in.txt: line 1")
+    with pytest.raises(ValueError, match=r"^in\.txt: line 2: it has 40 tokens"):
+        check_length(translator, "the " * 40, "in.txt: line 2")
 
 
 def test_what_is_refused(tmp_path):

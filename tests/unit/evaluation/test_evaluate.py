@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Translator
+from btg_seq2seq.decoding.alignment import best_derivations
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.evaluation.evaluate import evaluate, gold_trees, over_tokens
+from btg_seq2seq.evaluation.evaluate import evaluate, gold_trees, over_tokens, parser_accuracy
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import Bitext, train_tokenizer
@@ -48,6 +50,22 @@ def test_accuracy_of_trees(translator):
     with_cky = evaluate(translator, bitext, "cky", flat_weight=1.0)
     assert with_cky.trees["derivation"] == pytest.approx(100 / 3)
     assert with_cky.fallbacks == 0
+
+
+def test_targets_are_read_as_targets(monkeypatch):
+    tokenizer = TwoLanguages()
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
+    translator = Translator(BTGSeq2Seq.from_backbone(config, tokenizer), tokenizer)
+    pairs = []
+
+    def remember(model, sources, targets, segments):
+        pairs.extend(zip(sources, targets, strict=True))
+        return best_derivations(model, sources, targets, segments)
+
+    monkeypatch.setattr("btg_seq2seq.evaluation.evaluate.best_derivations", remember)
+    parser_accuracy(translator, Bitext(["ab cd"], ["ab"], ["[0:1 1:2]"]))
+    names = [tuple(map(tokenizer.convert_ids_to_tokens, pair)) for pair in pairs]
+    assert names == [(["ab", "cd"], ["_", "a", "b"])]
 
 
 def test_texts(translator):

@@ -1,4 +1,4 @@
-"""Words of a text as rules see them: where a match may begin and end.
+"""Words of a text as rules and recombination see them: where a match or a phrase may begin and end.
 
 A word is a run of letters, digits, underscores and the marks on them; every other character that
 is no white space stands for itself. Scripts that are written without spaces have no such runs: any
