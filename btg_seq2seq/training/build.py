@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
@@ -46,6 +48,13 @@ def build_model(
     )
     if config.source_language is not None and config.target_language is not None:
         model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
+    return model
+
+
+def resumed_model(config: ModelConfig, checkpoint: Path) -> BTGSeq2Seq:
+    """The model of a checkpoint; what only decoding goes by may have changed."""
+    model = BTGSeq2Seq.from_pretrained(checkpoint)
+    model.config.flat_weight, model.config.segment_rate = config.flat_weight, config.segment_rate
     return model
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from accelerate import Accelerator  # type: ignore[import-untyped]
-from torch import Tensor
-
-from btg_seq2seq.model.transducer import BTGSeq2Seq
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 FOLDER, NAME = "checkpoints", "step-"
 UNFINISHED = ".unfinished-"  # what is being written or removed
@@ -88,5 +87,22 @@ def average(directories: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def load_weights(directory: Path) -> dict[str, Tensor]:
-    """All weights of a checkpoint, tied ones under each of their names."""
-    return BTGSeq2Seq.from_pretrained(directory).state_dict()
+    """The weights of a checkpoint as they are saved: tied ones under one of their names."""
+    weights: dict[str, Tensor] = {}
+    for path in sorted(directory.glob("model*.safetensors")):  # large models are several files
+        weights |= load_file(path)
+    return weights
+
+
+def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give a model the weights of a checkpoint, all of them."""
+    own = model.state_dict()
+    given = {own[name].data_ptr() for name in own.keys() & weights.keys()}
+    missing = [name for name, weight in own.items() if weight.data_ptr() not in given]
+    unknown = [name for name in weights if name not in own]
+    if missing or unknown:
+        raise ValueError(
+            f"the weights are not those of this model: {len(missing)} are missing and "
+            f"{len(unknown)} are unknown, such as {(missing + unknown)[0]}"
+        )
+    model.load_state_dict(weights, strict=False)  # other names of tied weights are not in it

@@ -23,9 +23,10 @@ CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
 DEFAULT_BATCH_SIZE = 64
 # Measures of which less is better; of all others that are not losses, more is.
 LESS_IS_BETTER = ("flat", "perplexity", "ter", "aer")
+ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
 
 # What may differ when a run is continued: it changes how far training goes and what is kept and
-# shown of it, not where it leads.
+# shown of it, not where it leads. (With some schedules, the number of steps decides that too.)
 MAY_CHANGE = {
     "output",
     "threads",
@@ -73,7 +74,8 @@ class DataConfig:
     """Most tokens of a side, its end token included."""
 
     too_long: TooLong = "skip"
-    """What happens to longer training pairs: ``skip``, ``keep`` or ``error``."""
+    """What happens to longer training pairs: ``skip``, ``keep`` or ``error``. What is longer than
+    the model can read is never kept."""
 
     def __post_init__(self) -> None:
         for name in ("train", "dev"):
@@ -322,8 +324,17 @@ class TrainConfig:
     def differences(self, other: TrainConfig) -> list[str]:
         """What another run does differently: ``"seed: 0 here, 1 there"``."""
         here, there = _flat(asdict(self)), _flat(asdict(other))
-        names = [name for name in here if here[name] != there[name] and name not in MAY_CHANGE]
-        return [f"{name}: {here[name]} here, {there[name]} there" for name in names]
+        reasons: dict[str, str] = {}
+        schedule = self.optimisation.schedule
+        if schedule in ENDING_SCHEDULES:
+            reasons["optimisation.steps"] = (
+                f", and with the {schedule} schedule every step depends on their number"
+            )
+        return [
+            f"{name}: {here[name]} here, {there[name]} there{reasons.get(name, '')}"
+            for name in here
+            if here[name] != there[name] and (name not in MAY_CHANGE or name in reasons)
+        ]
 
 
 def at_least(least: int, name: str, value: float | None) -> None:

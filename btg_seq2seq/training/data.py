@@ -12,6 +12,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text import Bitext, EncodedBitext, encode_bitext, load_tokenizer, train_tokenizer
 from btg_seq2seq.text.batches import TokenTable, TooLong
 from btg_seq2seq.training.config import DataConfig, TrainConfig
@@ -45,9 +46,23 @@ class Bitexts:
 
 def first_pairs(bitext: Bitext, count: int) -> Bitext:
     """The first so many sentence pairs."""
-    trees = None if bitext.trees is None else bitext.trees[:count]
-    segmentations = None if bitext.segmentations is None else bitext.segmentations[:count]
-    return Bitext(bitext.source[:count], bitext.target[:count], trees, bitext.name, segmentations)
+    return _chosen(bitext, range(min(count, len(bitext))), bitext.name)
+
+
+def encoded_pairs(bitext: Bitext, data: EncodedBitext) -> Bitext:
+    """The sentence pairs of a bitext that its encoded form has: no empty or over-long ones."""
+    if len(data) == len(bitext):
+        return bitext
+    left_out = len(bitext) - len(data)
+    return _chosen(bitext, data.index, f"{bitext.name} without {left_out} skipped pairs")
+
+
+def _chosen(bitext: Bitext, rows: Sequence[int], name: str) -> Bitext:
+    def of(lines: list[str] | None) -> list[str] | None:
+        return None if lines is None else [lines[row] for row in rows]
+
+    source, target = ([lines[row] for row in rows] for lines in (bitext.source, bitext.target))
+    return Bitext(source, target, of(bitext.trees), name, of(bitext.segmentations))
 
 
 def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerBase:
@@ -133,6 +148,18 @@ def _frame(tokenizer: Any, side: str) -> Frame:
     )
 
 
+def length_limit(config: DataConfig, longest: int | None) -> tuple[int | None, TooLong]:
+    """Most tokens of a side, and what happens to longer training pairs.
+
+    ``longest`` is what the model can read, if there is an end to it: more cannot be kept.
+    """
+    if longest is None:
+        return config.max_length, config.too_long
+    if config.too_long == "keep":
+        return longest, "skip"
+    return min(longest, config.max_length or longest), config.too_long
+
+
 def encode(
     bitext: Bitext,
     tokenizer: PreTrainedTokenizerBase,
@@ -152,7 +179,31 @@ def encode(
             tokens = framed[row]
             stop = len(tokens) - len(frames.labels.suffix)
             data.target.append([*tokens[len(frames.labels.prefix) : stop], end])
+    check_derivations(data, frames)
     return data
+
+
+def check_derivations(data: EncodedBitext, frames: Frames) -> None:
+    """Refuse gold derivations, trees with segmentations, that do not cover their sentences.
+
+    Trees alone may be over words.
+    """
+    if data.trees is None or data.segmentations is None:
+        return
+    own = data.lengths - [len(frames.source), 1]  # [examples, 2], in tokens
+    for row, (source, target) in enumerate(own.tolist()):
+        place = f"{data.name}: line {data.index[row] + 1}"
+        try:
+            tree = Tree.parse(data.trees[row])
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+        covered = sum(map(int, data.segmentations[row].split()))
+        if (tree.start, tree.stop, covered) != (0, source, target):
+            raise ValueError(
+                f"{place}: the tree {tree} and target phrases of {covered} tokens do not cover a "
+                f"sentence of {source} tokens and its translation of {target}: gold derivations "
+                "count the tokens that this run's tokenizer makes"
+            )
 
 
 def too_long_for_the_grammar(data: EncodedBitext, frames: Frames, limit: int) -> int:

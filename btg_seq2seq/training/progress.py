@@ -42,7 +42,11 @@ def described(values: Mapping[str, float]) -> str:
     """Measures in one line: ``loss 2.314  flat 1.98``."""
     shown = {name.removeprefix(DEV): value for name, value in values.items() if name not in HIDDEN}
     names = sorted(shown, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
-    return "  ".join(f"{name} {shown[name]:.4g}" for name in names)
+    return "  ".join(f"{name} {_number(shown[name])}" for name in names)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"  # counts are shown in full
 
 
 @contextmanager

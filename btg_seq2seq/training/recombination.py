@@ -11,9 +11,10 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from itertools import accumulate, pairwise
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,24 @@ class RecombinationSettings:
             raise ValueError(f"overlap must be more than 0, not {self.overlap}")
 
 
+class Tries(NamedTuple):
+    """Sentence pairs that were put together, and how many of them were excluded ones."""
+
+    made: int = 0
+    coincidences: int = 0
+
+    def plus(self, other: Tries) -> Tries:
+        """All of both."""
+        return Tries(self.made + other.made, self.coincidences + other.coincidences)
+
+
+class Attempt(NamedTuple):
+    """What came of recombining a sentence pair."""
+
+    new: tuple[list[int], list[int], list[Aligned]] | None  # source, target, phrases; or nothing
+    tries: Tries
+
+
 class Recombiner:
     """Makes new sentence pairs of a set's own phrases; the numbers given decide what it makes.
 
@@ -61,8 +80,8 @@ class Recombiner:
         continuing: tokens within words, see ``continuing_tokens``: no word will be cut.
 
     Attributes:
-        made: sentence pairs that were put together so far.
-        coincidences: how many of them were excluded, and put together again in another way.
+        tries: sentence pairs that were put together so far, and how many of them were excluded and
+            put together again in another way; of ``batch``, only for batches that were asked for.
     """
 
     def __init__(
@@ -81,9 +100,9 @@ class Recombiner:
         self.settings = settings or RecombinationSettings()
         self.derivations, self.examples = derivations, examples
         self.excluded = {tuple(source) for source in excluded}
-        self.made = self.coincidences = 0
-        self._window: tuple[int, ...] = ()  # what the batches that are kept were made for
-        self._batches: list[list[Example]] = []
+        self.tries = Tries()
+        self._window: object = None  # what the batches that are kept were made for
+        self._batches: list[tuple[list[Example], Tries]] = []
         # Nothing that is made is longer than what is there.
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
         # Plain arrays: reading single numbers from those of NumPy is slow.
@@ -131,53 +150,70 @@ class Recombiner:
         the pair in ``examples``. Nothing where nothing can be swapped, or where ten attempts gave
         what is excluded or longer than any of the examples.
         """
-        made = self._recombine(position, *numbers)
-        return None if made is None else made[:2]
+        new, tries = self._recombine(position, *numbers)
+        self.tries = self.tries.plus(tries)
+        return None if new is None else new[:2]
 
-    def _recombine(
-        self, position: int, *numbers: int
-    ) -> tuple[list[int], list[int], list[Aligned]] | None:
+    def _recombine(self, position: int, *numbers: int) -> Attempt:
         tree = self._trees[position]
         if len(tree) < 2:
-            return None
+            return Attempt(None, Tries())
         random = Random(" ".join(map(str, (*numbers, position))))
         old_source, old_target = self.examples.source[position], self.examples.target[position]
         prefix = self.derivations.prefix
         leaves = slice(*self._first_leaf[position : position + 2])
         source_stop = prefix + max(self._spans[1][leaves])
         target_stop = self._spans[3][leaves][-1]
-        for _ in range(_TRIES):
+        coincidences = 0
+        for made in range(1, _TRIES + 1):
             new_source, new_target, phrases = self._fill(position, tree[ROOT], random)
             source = old_source[:prefix] + new_source.tolist() + old_source[source_stop:]
             target = new_target.tolist() + old_target[target_stop:]
-            self.made += 1
             if tuple(source) in self.excluded:
-                self.coincidences += 1
+                coincidences += 1
             elif len(source) <= self._longest_source and len(target) <= self._longest_target:
-                return source, target, phrases
-        return None
+                return Attempt((source, target, phrases), Tries(made, coincidences))
+        return Attempt(None, Tries(_TRIES, coincidences))
 
-    def batch(self, seed: int, step: int, size: int) -> list[Example]:
+    def batch(self, seed: int, step: int, **size: int) -> list[Example]:
         """Recombined sentence pairs of like lengths for a step of training.
 
-        A function of the numbers. Sentences that share a batch before they are recombined have any
-        length after it; so those of many steps are made at once and shared out by their lengths.
+        A function of the numbers; ``size`` is ``batch_size`` or ``batch_tokens``, as that of
+        ``BucketSampler``. Sentences that share a batch before they are recombined have any length
+        after it; so those of many steps are made at once and shared out by their lengths.
         """
         window, place = divmod(step, WINDOW_BATCHES)
         if self._window != (seed, window, size):
-            self._window = seed, window, size
             self._batches = self._make_batches(seed, window, size)
-        return self._batches[place]
+            self._window = seed, window, size
+        rows, tries = self._batches[place]
+        self.tries = self.tries.plus(tries)
+        return rows
 
-    def _make_batches(self, seed: int, window: int, size: int) -> list[list[Example]]:
+    def _make_batches(
+        self, seed: int, window: int, size: Mapping[str, int]
+    ) -> list[tuple[list[Example], Tries]]:
         random = np.random.default_rng([seed, window])
         rows: list[Example] = []
-        for position in random.integers(len(self.examples), size=WINDOW_BATCHES * size).tolist():
-            new = self._recombine(position, seed, window, len(rows))
-            rows.append(self._example(position, new))
+        tries: list[Tries] = []
+        (budget,) = size.values()
+        room = WINDOW_BATCHES * budget
+        while True:
+            position = int(random.integers(len(self.examples)))
+            new, tried = self._recombine(position, seed, window, len(rows))
+            row = self._example(position, new)
+            longest = max(len(row["input_ids"]), len(row["labels"]))
+            room -= longest if "batch_tokens" in size else 1
+            if room < 0:
+                break
+            rows.append(row)
+            tries.append(tried)
         lengths = [[len(row["input_ids"]), len(row["labels"])] for row in rows]
-        batches = BucketSampler(lengths, batch_size=size, seed=seed).global_batches(window)
-        return [[rows[row] for row in batch] for batch in batches]
+        batches = BucketSampler(lengths, **size, seed=seed).global_batches(window)
+        return [
+            ([rows[row] for row in batch], reduce(Tries.plus, [tries[row] for row in batch]))
+            for batch in batches
+        ]
 
     def _example(
         self, position: int, new: tuple[list[int], list[int], list[Aligned]] | None

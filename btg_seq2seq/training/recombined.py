@@ -10,7 +10,8 @@ and the step.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
@@ -20,8 +21,9 @@ import torch
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Collator, EncodedBitext
+from btg_seq2seq.text.batches import WINDOW_BATCHES
 from btg_seq2seq.training.collected import Derivations
-from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner
+from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner, Tries
 
 DERIVATIONS_FILE = "derivations.safetensors"
 COUNTS_FILE = "recombination.json"
@@ -79,7 +81,8 @@ class RecombinedBatches:
         continuing: tokens within words, see ``partners.continuing_tokens``.
         pad: the padding token.
         seed: of what is drawn.
-        size: sentences of a batch, in all processes together.
+        size: ``batch_size`` or ``batch_tokens`` of all processes together, as ``BucketSampler``
+            takes it.
         parts: batches of an update, where gradients are accumulated.
         processes, rank: of how many processes this is which.
     """
@@ -92,7 +95,7 @@ class RecombinedBatches:
         continuing: frozenset[int],
         pad: int,
         seed: int,
-        size: int,
+        size: Mapping[str, int],
         parts: int = 1,
         processes: int = 1,
         rank: int = 0,
@@ -104,7 +107,20 @@ class RecombinedBatches:
         self.collate = Collator(pad)
         self.derivations: Derivations | None = None
         self.recombiner: Recombiner | None = None
-        self.made = self.coincidences = 0  # by earlier recombiners
+        self.earlier = Tries()  # of recombiners before this one
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuse now what ``BucketSampler`` would refuse when sentences are recombined."""
+        (name, budget), *_ = self.size.items()
+        longest = int(self.examples.lengths.max()) if name == "batch_tokens" else 1
+        # A window of batches is filled until the next sentence does not fit.
+        least = longest * self.processes + math.ceil((longest - 1) / WINDOW_BATCHES)
+        if budget < least:
+            raise ValueError(
+                f"optimisation.{name}={budget} is too small to recombine sentences of up to "
+                f"{longest} tokens in {self.processes} processes: it must be {least} or more"
+            )
 
     def is_due(self, step: int) -> bool:
         """Whether derivations are to be collected before this step."""
@@ -116,20 +132,23 @@ class RecombinedBatches:
         self._use(Derivations.collect(model, self.examples))
 
     def _use(self, derivations: Derivations) -> None:
-        self.made, self.coincidences = self.counts["made"], self.counts["coincidences"]
+        self.earlier = self.tries
         self.derivations = derivations
         self.recombiner = Recombiner(
             derivations, self.examples, self.config.settings, self.excluded, self.continuing
         )
 
     @property
-    def counts(self) -> dict[str, int]:
+    def tries(self) -> Tries:
         """Sentences made so far, and how many of them were excluded ones and made anew."""
-        now = self.recombiner
-        return {
-            "made": self.made + (now.made if now else 0),
-            "coincidences": self.coincidences + (now.coincidences if now else 0),
-        }
+        return self.earlier.plus(self.recombiner.tries) if self.recombiner else self.earlier
+
+    @property
+    def logged(self) -> dict[str, float]:
+        """The same, once there is something to tell."""
+        if self.recombiner is None:
+            return {}
+        return {"recombined": self.tries.made, "coincidences": self.tries.coincidences}
 
     def __call__(self, batch: dict[str, Any], update: int, part: int = 0) -> dict[str, Any]:
         """The batch of an update, or of a part of it; or a recombined one in its place.
@@ -139,7 +158,7 @@ class RecombinedBatches:
         random = Random(f"{self.seed} {update}")
         if self.recombiner is None or random.random() >= self.config.share:
             return batch
-        rows = self.recombiner.batch(self.seed, update * self.parts + part, self.size)
+        rows = self.recombiner.batch(self.seed, update * self.parts + part, **self.size)
         made = self.collate(rows[self.rank :: self.processes])
         if random.random() >= self.config.derived:
             del made["trees"], made["segmentations"]
@@ -150,7 +169,7 @@ class RecombinedBatches:
         """Write what a resumed run needs into a checkpoint."""
         if self.derivations is not None:
             self.derivations.save(directory / DERIVATIONS_FILE)
-            text = json.dumps(self.counts)
+            text = json.dumps(self.tries._asdict())
             (directory / COUNTS_FILE).write_text(text, encoding="utf-8")
 
     def load(self, directory: Path) -> None:
@@ -158,4 +177,4 @@ class RecombinedBatches:
         if (directory / DERIVATIONS_FILE).exists():
             counts = json.loads((directory / COUNTS_FILE).read_text(encoding="utf-8"))
             self._use(Derivations.load(directory / DERIVATIONS_FILE))
-            self.made, self.coincidences = counts["made"], counts["coincidences"]
+            self.earlier = Tries(**counts)

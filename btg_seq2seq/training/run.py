@@ -25,15 +25,23 @@ from transformers import (
 )
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import BucketSampler, EncodedBitext, load_tokenizer, read_lines
-from btg_seq2seq.training.build import build_model, describe
-from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints, average
+from btg_seq2seq.text import EncodedBitext, load_tokenizer, read_lines
+from btg_seq2seq.training.build import build_model, describe, resumed_model
+from btg_seq2seq.training.checkpoints import (
+    FOLDER,
+    UNFINISHED,
+    Checkpoints,
+    average,
+    put_weights,
+)
 from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
 from btg_seq2seq.training.data import (
     Bitexts,
     Frames,
     build_tokenizer,
     encode,
+    encoded_pairs,
+    length_limit,
     set_languages,
     too_long_for_the_grammar,
 )
@@ -54,9 +62,14 @@ from btg_seq2seq.training.progress import (
 from btg_seq2seq.training.recombined import RecombinedBatches
 from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
 
-# All that a run writes into its directory; nothing else is ever removed from it.
-WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, "*.safetensors", "*.index.json"]
-WRITTEN += ["config.json", "generation_config.json", "tokenizer*", "special_tokens_map.json"]
+# All that a run writes into its directory, the model and the tokenizer under names of Hugging
+# Face's; nothing else is ever removed from it.
+WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE]
+WRITTEN += ["config.json", "generation_config.json", "model.safetensors"]
+WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]
+WRITTEN += ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"]
+WRITTEN += ["added_tokens.json", "vocab.json", "merges.txt", "spiece.model"]
+WRITTEN += ["sentencepiece.bpe.model", "source.spm", "target.spm"]
 
 
 @dataclass(frozen=True)
@@ -103,15 +116,20 @@ def train(
         progress = stack.enter_context(ProgressReport()) if is_main and not quiet else None
         say: Callable[[str], None] = progress.say if progress else lambda line: None
         if is_main:
-            prepare_directory(directory, config, resume, overwrite)
-        wait(arguments)
-        last = Checkpoints(directory).last
+            check_directory(directory, config, resume, overwrite)
+        last = None if overwrite else Checkpoints(directory).last
         if config.threads is not None:
             torch.set_num_threads(config.threads)
         # Probabilities that sharpen to almost nothing would make every step several times slower.
         torch.set_flush_denormal(True)
+        stack.callback(torch.set_flush_denormal, False)  # it is a state of the whole thread
 
         trainer = build_trainer(config, arguments, bitexts, metrics, last, say)
+        trainer.get_train_dataloader()  # refuses batches that are too small
+        wait(arguments)
+        if is_main:  # not earlier: settings that do not work must not cost the old run
+            prepare_directory(directory, config, overwrite)
+        wait(arguments)
         stop = stack.enter_context(StopOnSignal(say))
         for callback in [stop, LogBeforeSaving(), *callbacks]:
             trainer.add_callback(callback)
@@ -146,13 +164,23 @@ def wait(arguments: TrainingArguments) -> None:
         torch.distributed.barrier()
 
 
-def prepare_directory(directory: Path, config: TrainConfig, resume: bool, overwrite: bool) -> None:
-    """Make the directory of a run, or decide what happens to the run that is there."""
+def check_directory(directory: Path, config: TrainConfig, resume: bool, overwrite: bool) -> None:
+    """Decide whether a run may use a directory; nothing is changed there yet."""
     started = directory / CONFIG_FILE
     if overwrite:
-        for pattern in WRITTEN:
-            for path in directory.glob(pattern):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        inputs = {
+            "model.init_from": config.model.init_from,
+            "model.backbone": config.model.backbone,
+            "tokenizer.path": config.tokenizer.path,
+        }
+        for name, path in inputs.items():
+            if path is None or not Path(path).exists():  # a name on the hub
+                continue
+            if Path(path).resolve().is_relative_to(directory.resolve()):
+                raise ValueError(
+                    f"{name} is {path}, which --overwrite would remove with {directory}: choose "
+                    "another directory with --output"
+                )
     elif Checkpoints(directory).last is not None and started.exists():
         if not resume:
             raise ValueError(
@@ -170,6 +198,14 @@ def prepare_directory(directory: Path, config: TrainConfig, resume: bool, overwr
             f"{directory} holds a model, but not a run that could be resumed: choose another "
             "directory with --output, or replace it with --overwrite"
         )
+
+
+def prepare_directory(directory: Path, config: TrainConfig, overwrite: bool) -> None:
+    """Make the directory of a run that is about to begin or to go on."""
+    if overwrite:
+        for pattern in WRITTEN:
+            for path in directory.glob(pattern):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
     directory.mkdir(parents=True, exist_ok=True)
     Checkpoints(directory).clean()
     config.save(directory)
@@ -200,22 +236,24 @@ def build_trainer(
             "the estimator gold, and no other, learns from data.train_trees and "
             "data.train_segmentations: give all of them or none"
         )
+    set_seed(config.seed)
     if last is None:
         tokenizer = build_tokenizer(config, bitexts.train)
-    else:
+        frames = Frames.of(tokenizer)
+        model = build_model(config.model, tokenizer, frames)
+    else:  # what the model was built from is needed no more
         tokenizer = load_tokenizer(last)
         set_languages(tokenizer, config.model.source_language, config.model.target_language)
-    frames = Frames.of(tokenizer)
-    set_seed(config.seed)
-    model = build_model(config.model, tokenizer, frames)
+        frames = Frames.of(tokenizer)
+        model = resumed_model(config.model, last)
     model.objective = BTGObjective(config.objective, config.seed)
     longest = model.backbone.family.longest(model.backbone.model.config)
-    limits = [limit for limit in (config.data.max_length, longest) if limit is not None]
-    limit = min(limits, default=None)
-    data = encode(bitexts.train, tokenizer, frames, limit, config.data.too_long)
-    dev_data = None
-    if bitexts.dev is not None:
-        dev_data = encode(bitexts.dev, tokenizer, frames, longest, "skip")
+    limit, on_too_long = length_limit(config.data, longest)
+    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long)
+    dev, dev_data = bitexts.dev, None
+    if dev is not None:
+        dev_data = encode(dev, tokenizer, frames, longest, "skip")
+        dev = encoded_pairs(dev, dev_data)
 
     say(f"model: {describe(model, config.model)}; tokenizer: {len(tokenizer):,} tokens")
     say(f"train: {data.summary()}")
@@ -234,7 +272,7 @@ def build_trainer(
         tokenizer,
         data,
         dev_data=dev_data,
-        dev=bitexts.dev,
+        dev=dev,
         metrics=metrics,
         recombined=recombined_batches(config, arguments, tokenizer, bitexts, data),
     )
@@ -256,7 +294,6 @@ def recombined_batches(
     for path in config.recombination.exclude:
         held_out += read_lines(path)
     excluded = tokenizer(held_out, verbose=False)["input_ids"] if held_out else []
-    batches = len(BucketSampler(data.lengths, **config.optimisation.batch))
     return RecombinedBatches(
         config.recombination,
         data,
@@ -264,7 +301,7 @@ def recombined_batches(
         continuing_tokens(tokenizer),
         tokenizer.pad_token_id,
         config.seed,
-        round(len(data) / batches),
+        config.optimisation.batch,
         arguments.gradient_accumulation_steps,
         arguments.world_size,
         arguments.process_index,
@@ -276,7 +313,7 @@ def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> 
     count, checkpoints = trainer.optimisation.average_checkpoints, trainer.checkpoints
     best: int | None = trainer.state.best_global_step
     steps = checkpoints.averaged(count) if count > 1 or best is None else [best]
-    trainer.model.load_state_dict(average([checkpoints.path(step) for step in steps]))
+    put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:
         put_in_place(trainer, directory)
@@ -285,6 +322,12 @@ def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> 
         f"the mean of steps {', '.join(map(str, steps))}" if len(steps) > 1 else f"step {steps[0]}"
     )
     say(f"the final model is {chosen}" + (f"  dev  {described(metrics)}" if metrics else ""))
+    tries = trainer.recombined.tries if trainer.recombined else None
+    if tries is not None:
+        say(
+            f"recombined sentences: {tries.made:,}, of which {tries.coincidences:,} coincided with "
+            "excluded ones and were thrown away"
+        )
     model = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
     return TrainResult(
         directory,
@@ -294,7 +337,7 @@ def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> 
         steps,
         metrics,
         list(trainer.state.log_history),
-        trainer.recombined.counts if trainer.recombined else None,
+        None if tries is None else tries._asdict(),
     )
 
 

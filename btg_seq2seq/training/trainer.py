@@ -27,10 +27,10 @@ from transformers.trainer_callback import ExportableState
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
-from btg_seq2seq.training.checkpoints import Checkpoints, load_weights
+from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
 from btg_seq2seq.training.config import OptimisationConfig, TrainConfig
 from btg_seq2seq.training.objective import BTGObjective
-from btg_seq2seq.training.progress import DEV
+from btg_seq2seq.training.progress import DEV, EarlyStopping
 from btg_seq2seq.training.recombined import RecombinedBatches
 from btg_seq2seq.training.terms import TermMeans, logged_names
 
@@ -257,7 +257,7 @@ class BTGTrainer(Seq2SeqTrainer):
         """Measure the model on the dev set, or on other data, and log what it comes to."""
         measures = self.measure(eval_dataset)
         logs = {f"{metric_key_prefix}_{name}": value for name, value in measures.items()}
-        self.log(logs)
+        self.log(logs | (self.recombined.logged if self.recombined else {}))
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, logs)
         return logs
 
@@ -335,6 +335,14 @@ class BTGTrainer(Seq2SeqTrainer):
         self, resume_from_checkpoint: str, model: nn.Module | None = None
     ) -> None:
         weights = load_weights(Path(resume_from_checkpoint))
-        (self.model if model is None else model).load_state_dict(weights)
+        put_weights(self.model if model is None else model, weights)
         if self.recombined is not None:
             self.recombined.load(Path(resume_from_checkpoint))
+
+    def _load_callback_state(self) -> None:
+        """Go on from a checkpoint, but by the settings of now: some of them may have changed."""
+        super()._load_callback_state()
+        self.state.compute_steps(self.args, self.args.max_steps)  # type: ignore[no-untyped-call]
+        for callback in self.callback_handler.callbacks:
+            if isinstance(callback, EarlyStopping) and self.optimisation.patience is not None:
+                callback.early_stopping_patience = self.optimisation.patience

@@ -1,7 +1,10 @@
 """Models of runs: random, pretrained with languages, and taken from earlier runs."""
 
+import shutil
+
 import pytest
 import torch
+from tiny_models import every_family
 from tiny_models import tiny_config as tiny_model_config
 from tiny_runs import SIZE, tiny_bitexts, tiny_config
 from tiny_tokenizers import multilingual
@@ -10,6 +13,7 @@ from transformers import AutoModelForSeq2SeqLM, BartTokenizer
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer
 from btg_seq2seq.training.build import build_model
+from btg_seq2seq.training.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.config import ModelConfig, TokenizerConfig
 from btg_seq2seq.training.data import Bitexts, Frames
 from btg_seq2seq.training.run import train
@@ -30,11 +34,14 @@ def save_pretrained(directory, family, tokenizer):
     return str(directory)
 
 
-def two_steps(directory, model):
-    config = tiny_config(directory, steps=2, batch_size=2)
-    config.tokenizer, config.model = TokenizerConfig(), model
-    bitext = Bitext(["a b a", "b a", "a a", "b b a"], ["b a b", "a b", "b b", "b a a"])
-    return train(config, bitexts=Bitexts(bitext, bitext), quiet=True)
+def two_steps(directory, model, *, longer=(), metrics=None, too_long="skip", keep=1, **options):
+    config = tiny_config(directory, steps=2, batch_size=2, save_every=1, average_checkpoints=keep)
+    config.tokenizer, config.model, config.data.too_long = TokenizerConfig(), model, too_long
+    bitext = Bitext(
+        ["a b a", "b a", "a a", *longer, "b b a"], ["b a b", "a b", "b b", *longer, "b a a"]
+    )
+    bitexts = Bitexts(bitext, bitext)
+    return train(config, bitexts=bitexts, metrics=metrics, quiet=True, **options)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +75,48 @@ def test_bart_whose_tokenizer_puts_a_token_before_sentences(tmp_path):
     result = two_steps(tmp_path / "run", ModelConfig(path, max_segments=2))
     assert (result.model.config.prefix, result.model.config.suffix) == ([0], [2])
     assert result.model.backbone.sentence_prompt() == (2, 0)
+
+
+def test_sentences_longer_than_the_model_are_neither_trained_on_nor_measured(tmp_path):
+    path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
+    seen = []
+    two_steps(
+        tmp_path / "run",
+        ModelConfig(path, max_segments=2),
+        longer=[" ".join("ab" * 20)],  # of 24 positions
+        metrics=lambda *given: seen.append(given[-1]) or {},
+        too_long="keep",
+    )
+    assert {tuple(dev.source) for dev in seen} == {("a b a", "b a", "a a", "b b a")}
+
+
+def test_a_run_resumes_without_the_model_that_it_began_with(tmp_path):
+    path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
+    model = ModelConfig(path, max_segments=2)
+    whole = two_steps(tmp_path / "run", model, keep=2)
+    shutil.rmtree(path)
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-2")
+    resumed = two_steps(tmp_path / "run", model, keep=2, resume=True)
+    assert resumed.averaged_steps == [1, 2]
+    assert resumed.metrics == whole.metrics
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, resumed.model.state_dict()[name]), name
+
+
+@every_family
+def test_saved_weights_are_put_back_into_a_model(tmp_path, name):
+    """In one file or several, with all names of those that are tied; and no others."""
+    models = [BTGSeq2Seq.from_backbone(tiny_model_config(name)) for _ in range(3)]
+    models[0].save_pretrained(tmp_path / "one")
+    models[0].save_pretrained(tmp_path / "several", max_shard_size="20KB")
+    for model, directory in zip(models[1:], ("one", "several"), strict=True):
+        weights = load_weights(tmp_path / directory)
+        put_weights(model, weights)
+        for name, weight in models[0].state_dict().items():
+            assert torch.equal(weight, model.state_dict()[name]), name
+        first = weights.pop(next(iter(weights)))
+        with pytest.raises(ValueError, match="1 are missing and 1 are unknown"):
+            put_weights(model, weights | {"other": first})
 
 
 def test_languages_of_a_model_that_has_none(tmp_path):

@@ -122,6 +122,24 @@ def test_what_may_change_when_a_run_goes_on():
 
 
 @pytest.mark.parametrize(
+    ("schedule", "may_change"),
+    [("constant", True), ("inverse_sqrt", True), ("linear", False), ("cosine", False)],
+)
+def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_change):
+    here, there = (
+        TrainConfig("a", optimisation=OptimisationConfig(steps=steps, schedule=schedule))
+        for steps in (5, 6)
+    )
+    differences = here.differences(there)
+    if may_change:
+        assert differences == []
+    else:
+        assert len(differences) == 1
+        assert "optimisation.steps: 5 here, 6 there" in differences[0]
+        assert schedule in differences[0]
+
+
+@pytest.mark.parametrize(
     ("metric", "greater"),
     [("loss", False), ("cut_loss", False), ("flat", False), ("bleu", True), ("prior_trees", True)],
 )
@@ -132,6 +150,7 @@ def test_which_metric_is_better_if_greater(metric, greater):
 def test_every_field_has_a_help_text(capsys):
     config_parser(prog="btg train").print_help()
     text = " ".join(capsys.readouterr().out.split())
+    text = text.replace("+ [", " [")  # lists can be appended to: --option+
     config = TrainConfig("a")
     sections = {field.name: getattr(config, field.name) for field in fields(config)}
     for name, section in sections.items():

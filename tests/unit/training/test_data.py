@@ -11,6 +11,8 @@ from btg_seq2seq.training.data import (
     Frames,
     build_tokenizer,
     encode,
+    encoded_pairs,
+    length_limit,
     set_languages,
     too_long_for_the_grammar,
 )
@@ -61,6 +63,58 @@ def test_labels_are_a_sentence_and_its_end(name):
     ]
     assert too_long_for_the_grammar(data, frames, 1) == 2
     assert too_long_for_the_grammar(data, frames, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("tree", "lengths"),
+    [("[0:1 1:2]", "2 1"), ("[0:1 1:3]", "1 1"), ("[1:2 2:3]", "2 1"), ("[0:1 1:4]", "2 1")],
+)
+def test_gold_derivations_that_do_not_cover_their_sentences(tree, lengths):
+    tokenizer = multilingual("mbart-50")
+    sides = ["a", "b a b"], ["b", "a a b"]
+    frames = Frames.of(tokenizer)
+
+    def gold(tree, lengths):
+        return Bitext(*sides, ["0:1", tree], "x.src and x.tgt", ["1", lengths])
+
+    assert len(encode(gold("[0:1 1:3]", "2 1"), tokenizer, frames, None, "error")) == 2
+    with pytest.raises(ValueError, match=r"x\.src and x\.tgt: line 2: .* do not cover"):
+        encode(gold(tree, lengths), tokenizer, frames, None, "error")
+    # Trees alone are over words, and are compared elsewhere.
+    assert len(encode(Bitext(*sides, ["0:1", tree]), tokenizer, frames, None, "error")) == 2
+
+
+def test_a_gold_tree_that_is_missing():
+    tokenizer = train_tokenizer("word", ["a b"])
+    gold = Bitext(["a", "b"], ["b", "a"], ["0:1", ""], segmentations=["1", ""])
+    with pytest.raises(ValueError, match="line 2"):
+        encode(gold, tokenizer, Frames.of(tokenizer), None, "error")
+
+
+@pytest.mark.parametrize(
+    ("max_length", "too_long", "longest", "expected"),
+    [
+        (10, "keep", None, (10, "keep")),
+        (10, "keep", 20, (20, "skip")),
+        (30, "keep", 20, (20, "skip")),
+        (10, "skip", 20, (10, "skip")),
+        (30, "error", 20, (20, "error")),
+        (None, "error", 20, (20, "error")),
+    ],
+)
+def test_nothing_is_kept_that_the_model_cannot_read(max_length, too_long, longest, expected):
+    config = DataConfig(max_length=max_length, too_long=too_long)
+    assert length_limit(config, longest) == expected
+
+
+def test_pairs_that_were_skipped_are_not_among_the_encoded_ones():
+    tokenizer = train_tokenizer("word", ["a b"])
+    bitext = Bitext(["a", "", "a a a a", "b"], ["b", "b", "b", "a"], ["0:1", "", "0:4", "0:1"])
+    data = encode(bitext, tokenizer, Frames.of(tokenizer), 3, "skip")
+    kept = encoded_pairs(bitext, data)
+    assert (kept.source, kept.target, kept.trees) == (["a", "b"], ["b", "a"], ["0:1", "0:1"])
+    assert "2 skipped" in kept.name
+    assert encoded_pairs(kept, encode(kept, tokenizer, Frames.of(tokenizer), 3, "skip")) is kept
 
 
 def test_languages_of_a_tokenizer_that_has_none():

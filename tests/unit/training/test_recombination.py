@@ -228,8 +228,8 @@ def test_excluded_sources_are_never_made_and_counted():
     coincidences = sum(tuple(free.recombine(*pair)[0]) in held_out for pair in numbers)
     assert coincidences > 0
     assert all(tuple(recombiner.recombine(*pair)[0]) not in held_out for pair in numbers)
-    assert recombiner.coincidences >= coincidences
-    assert recombiner.made == len(numbers) + recombiner.coincidences
+    assert recombiner.tries.coincidences >= coincidences
+    assert recombiner.tries.made == len(numbers) + recombiner.tries.coincidences
 
 
 def test_nothing_is_made_where_everything_is_excluded():
@@ -237,8 +237,8 @@ def test_nothing_is_made_where_everything_is_excluded():
     examples, tokenizer = encoded([("a b", "c d")] * 2)
     stuck = Recombiner(trees, examples, excluded=[tokenizer("a b")["input_ids"]])
     assert stuck.recombine(0, 0) is None
-    assert stuck.coincidences == stuck.made == 10
-    assert stuck.batch(0, 0, 1)[0]["labels"] == examples[0]["labels"]
+    assert stuck.tries == (10, 10)
+    assert stuck.batch(0, 0, batch_size=1)[0]["labels"] == examples[0]["labels"]
 
 
 def test_reachable_is_what_can_be_made():
@@ -264,15 +264,46 @@ def test_reachable_is_what_can_be_made():
 def test_batches_of_steps_have_like_lengths():
     _, _, recombiner = svo_sov("few-shot")
     again = Recombiner(recombiner.derivations, recombiner.examples)
-    assert again.batch(3, 70, 16) == recombiner.batch(3, 70, 16)  # and not only after step 69
-    batches = [recombiner.batch(3, step, 16) for step in range(100)]
-    assert batches[70] == recombiner.batch(3, 70, 16) != recombiner.batch(4, 70, 16)
+    size = {"batch_size": 16}
+    assert again.batch(3, 70, **size) == recombiner.batch(3, 70, **size)  # also without step 69
+    batches = [recombiner.batch(3, step, **size) for step in range(100)]
+    assert batches[70] == recombiner.batch(3, 70, **size) != recombiner.batch(4, 70, **size)
     assert {len(batch) for batch in batches} == {16}
     rows = [row for batch in batches for row in batch]
     tokens = sum(len(row["input_ids"]) for row in rows)
     padded = sum(16 * max(len(row["input_ids"]) for row in batch) for batch in batches)
     assert padded < 1.1 * tokens
     assert len({str(row) for row in rows}) > 0.7 * len(rows)
+
+
+@pytest.mark.parametrize("length", [5, 40])
+def test_batches_hold_as_many_tokens_as_those_of_other_steps(length):
+    """One sentence in ten is long: a fixed number of sentences would have far more tokens."""
+    pairs = [("a b", "c d")] * 9 + [(" ".join("ab" * length), " ".join("cd" * length))]
+    words = [[(0, 1), (1, 2)]] * 9 + [[(0, length), (length, 2 * length)]]
+    trees = [Tree.from_phrases(phrases) for phrases in words]
+    examples, _ = encoded(pairs)
+    recombiner = Recombiner(Derivations.given(trees, words), examples)
+    tokens = [
+        sum(max(len(row["input_ids"]), len(row["labels"])) for row in batch)
+        for batch in (recombiner.batch(0, step, batch_tokens=200) for step in range(100))
+    ]
+    assert max(tokens) <= 200 + 2 * length + 1  # up to one sentence
+    assert sum(tokens) > 0.95 * 100 * 200
+
+
+def test_only_sentences_of_batches_that_were_asked_for_are_counted():
+    _, _, recombiner = svo_sov("few-shot")
+    again = Recombiner(recombiner.derivations, recombiner.examples)
+    for step in (3, 4):
+        recombiner.batch(0, step, batch_size=16)
+    assert recombiner.tries.made >= 32
+    again.batch(0, 3, batch_size=16)
+    between = again.tries
+    assert 16 <= between.made < 50 * 16
+    resumed = Recombiner(recombiner.derivations, recombiner.examples)
+    resumed.batch(0, 4, batch_size=16)
+    assert between.plus(resumed.tries) == recombiner.tries
 
 
 def test_words_are_not_cut():
@@ -304,6 +335,9 @@ def test_which_tokens_continue_a_word():
     assert "<0x41>" in found
     assert {"o", "2"} <= found
     assert found.isdisjoint({"▁house", ",", "が", "好", "</s>", "<seg>"})
+    # Any letter of Thai may begin a phrase, but no mark on a letter; the same for rules.
+    thai = names(train_tokenizer("bpe", ["ที่ น"] * 5, 400))
+    assert ("\u0e35" in thai, "น" in thai) == (True, False)
     pieces = {"[UNK]": 0, "house": 1, "##s": 2, "犬": 3}
     word_pieces = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
     word_pieces.pre_tokenizer = pre_tokenizers.Whitespace()

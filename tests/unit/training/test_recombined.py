@@ -28,8 +28,8 @@ class KilledError(Exception):
     pass
 
 
-def config_of(directory, **recombination):
-    config = tiny_config(directory, steps=12, batch_size=8)
+def config_of(directory, optimisation=(), **recombination):
+    config = tiny_config(directory, steps=12, **({"batch_size": 8} | dict(optimisation)))
     settings = {"start": 5, "every": 3, "share": 0.8, "derived": 0.5} | recombination
     return replace(config, recombination=RecombinationConfig(**settings))
 
@@ -50,6 +50,10 @@ def test_steps_behind_the_start_learn_from_recombined_sentences(tmp_path):
     assert derived
     assert whole
     assert result.recombined["made"] > 0
+    measured = [entry for entry in result.history if "eval_loss" in entry]
+    assert "recombined" not in measured[0]  # there is nothing to tell yet
+    assert measured[-1]["recombined"] == result.recombined["made"]
+    assert measured[-1]["coincidences"] == result.recombined["coincidences"]
 
 
 def test_a_killed_run_resumes_exactly(tmp_path):
@@ -59,6 +63,7 @@ def test_a_killed_run_resumes_exactly(tmp_path):
         run(config, callbacks=[KillAt(10)])
     resumed = run(config, resume=True)
     assert resumed.history == whole.history
+    assert resumed.recombined == whole.recombined
     weights = resumed.model.state_dict()
     assert all(torch.equal(weights[name], w) for name, w in whole.model.state_dict().items())
 
@@ -83,6 +88,34 @@ def test_what_is_excluded_is_never_made(tmp_path, monkeypatch):
     second = run(config_of(tmp_path / "b"), excluded=words)
     assert second.recombined["coincidences"] > 0
     assert not set(made) & {tuple(ids) for ids in second.tokenizer(words)["input_ids"]}
+
+
+def test_batches_of_tokens_are_recombined(tmp_path, monkeypatch, capsys):
+    """As large as the batches that they replace; coincidences are told."""
+    sizes = []
+    collate = recombined.Collator.__call__
+
+    def noting(self, examples):
+        batch = collate(self, examples)
+        if "segmentation" in examples[0]:  # recombined
+            sizes.append(max(batch["input_ids"].numel(), batch["labels"].numel()))
+        return batch
+
+    monkeypatch.setattr(recombined.Collator, "__call__", noting)
+    size = {"batch_size": None, "batch_tokens": 80, "eval_every": 100, "save_every": 100}
+    config = config_of(tmp_path / "run", size, share=1.0, derived=0.0, start=6)
+    bitexts = Bitexts(tiny_bitext("train", 50), tiny_bitext("dev", 10))
+    train(config, bitexts=bitexts)
+    assert len(sizes) == 6
+    assert max(sizes) < 110  # a sentence more, and padding
+    assert "coincided with excluded ones" in capsys.readouterr().err
+
+
+def test_batches_that_could_be_too_small_are_refused_at_once(tmp_path):
+    longest = 1 + max(len(line.split()) for line in tiny_bitext("train", 50).source)
+    size = {"batch_size": None, "batch_tokens": longest}
+    with pytest.raises(ValueError, match=rf"batch_tokens={longest} is too small to recombine"):
+        run(config_of(tmp_path / "run", size))
 
 
 def test_settings_are_checked():

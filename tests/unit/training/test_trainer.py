@@ -73,6 +73,10 @@ def test_a_run_learns_and_its_model_loads(whole):
     assert load_tokenizer(whole.directory)(text) == whole.tokenizer(text)
 
 
+def test_the_smallest_numbers_are_there_again_after_a_run(whole):
+    assert torch.tensor(1e-310, dtype=torch.float64) / 2 > 0
+
+
 def test_every_term_is_logged(whole):
     trained = next(entry for entry in whole.history if "loss" in entry)
     measured = next(entry for entry in whole.history if "eval_loss" in entry)
@@ -153,6 +157,94 @@ def test_a_directory_that_is_taken(tmp_path):
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
     (tmp_path / "run" / "config.yaml").unlink()
     with pytest.raises(ValueError, match="holds a model"):
+        run(config, resume=True)
+
+
+def contents(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_run_makes_way_only_for_one_that_works(tmp_path):
+    directory = tmp_path / "run"
+    config = tiny_config(directory, flat=True, steps=1)
+    run(config)
+    before = contents(directory)
+    wrong = tiny_config(directory, flat=True, steps=1)
+    wrong.tokenizer.kind, wrong.model.backbone = None, str(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="nowhere"):
+        run(wrong, overwrite=True)
+    assert contents(directory) == before
+    with pytest.raises(ValueError, match="too small"):
+        run(tiny_config(directory, batch_size=None, batch_tokens=1), overwrite=True)
+    assert contents(directory) == before
+
+
+@pytest.mark.parametrize("part", [".", "checkpoints/step-1"])
+def test_a_run_does_not_remove_what_it_begins_with(tmp_path, part):
+    directory = tmp_path / "run"
+    run(tiny_config(directory, flat=True, steps=1))
+    before = contents(directory)
+    for section, name in (("model", "init_from"), ("model", "backbone"), ("tokenizer", "path")):
+        config = tiny_config(directory, flat=True, steps=1)
+        config.tokenizer.kind = None
+        setattr(getattr(config, section), name, str(directory / part))
+        with pytest.raises(ValueError, match=rf"{section}\.{name} is .*--overwrite would remove"):
+            run(config, overwrite=True)
+    assert contents(directory) == before
+
+
+def test_only_what_a_run_writes_makes_way(tmp_path):
+    directory = tmp_path / "run"
+    run(tiny_config(directory, flat=True, steps=1))
+    written = {path.name for path in directory.iterdir()}
+    foreign = ["tokenizer_notes.txt", "tokenizer", "other.safetensors", "a.index.json"]
+    for name in foreign:
+        (directory / name).write_text("mine")
+    run_module.prepare_directory(directory, tiny_config(directory), overwrite=True)
+    left = {path.name for path in directory.iterdir()}
+    assert left == {*foreign, "config.yaml"}
+    assert "config.yaml" in written
+
+
+def test_settings_that_may_change_are_obeyed_when_a_run_goes_on(tmp_path):
+    """Logs come with checkpoints too."""
+    options = {"log_every": 5, "eval_every": 4, "save_every": 4, "average_checkpoints": 4}
+    with pytest.raises(KilledError):
+        run(tiny_config(tmp_path, flat=True, **options), callbacks=[AtStep(5, kill)])
+    changed = {"log_every": 3, "eval_every": 2, "save_every": 2, "steps": 10}
+    config = tiny_config(tmp_path, flat=True, **(options | changed))
+    config.model.flat_weight = 0.25
+    result = run(config, resume=True)
+    logged = [entry["step"] for entry in result.history if "loss" in entry]
+    evaluated = [entry["step"] for entry in result.history if "eval_loss" in entry]
+    assert logged[:2] == [4, 6]
+    assert logged[-2:] == [9, 10]
+    assert evaluated == [4, 6, 8, 10]
+    assert Checkpoints(tmp_path).steps == [4, 6, 8, 10]
+    assert BTGSeq2Seq.from_pretrained(tmp_path).config.flat_weight == 0.25
+
+
+def test_a_changed_patience_is_obeyed_when_a_run_goes_on(tmp_path):
+    options = {"eval_every": 1, "save_every": 1, "metric": "bleu", "steps": 9}
+    measures = iter([0.5, *[0.1] * 20])
+
+    def metrics(*_):
+        return {"bleu": next(measures)}
+
+    config = tiny_config(tmp_path, flat=True, **options, patience=8)
+    with pytest.raises(KilledError):
+        run(config, metrics=metrics, callbacks=[AtStep(3, kill)])
+    config.optimisation.patience = 4
+    assert run(config, metrics=metrics, resume=True).steps == 5
+    config.optimisation.patience = 6  # a run that has stopped goes on
+    assert run(config, metrics=metrics, resume=True).steps == 7
+
+
+def test_the_number_of_steps_of_a_schedule_that_ends_cannot_change(tmp_path):
+    config = tiny_config(tmp_path, flat=True, steps=2, schedule="linear")
+    run(config)
+    config.optimisation.steps = 3
+    with pytest.raises(ValueError, match=r"optimisation\.steps: 2 here, 3 there.*linear schedule"):
         run(config, resume=True)
 
 
