@@ -33,7 +33,7 @@ from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import TrainResult, train
 from btg_seq2seq.training.settings import ObjectiveSettings
 
-# A tenth of the paper's task: short phrases, few of them.
+# Smaller than the paper's task: short phrases, few of them.
 TASK = SvoSovConfig(
     "few-shot",
     phrase_lengths=(1, 4),
