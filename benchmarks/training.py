@@ -20,7 +20,7 @@ from torch import Tensor
 
 from benchmarks import harness
 from btg_seq2seq.model.families import default_config
-from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
 
@@ -112,7 +112,7 @@ def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[
 def parsers_only(model: BTGSeq2Seq, batch: dict[str, Tensor]) -> Callable[[], None]:
     """The paper's step without its seq2seq model: scorers, CRFs, samples, and their gradients."""
     with torch.no_grad():
-        pair = model.read(**batch).pair
+        pair = model.read(batch["input_ids"], batch["attention_mask"], batch["labels"]).pair
     assert pair is not None
     source, target = pair.source.lengths, pair.target.lengths
     hidden = model.backbone.hidden_size
@@ -121,14 +121,8 @@ def parsers_only(model: BTGSeq2Seq, batch: dict[str, Tensor]) -> Callable[[], No
 
     def call() -> None:
         model.zero_grad()
-        scored = pair.__class__(
-            pair.source,
-            pair.target,
-            pair.states,
-            model.prior(over_source, source),
-            model.posterior(over_source, source),
-            model.leaves(over_target, target).squeeze(-1),
-        )
+        scores = model.scores(pair.source, pair.target, over_source, over_source, over_target)
+        scored = Pair(pair.source, pair.target, pair.states, *scores)
         segments = draw_segments(
             most_segments(model, pair), PAPER.segment_rate, torch.rand(len(source))
         )

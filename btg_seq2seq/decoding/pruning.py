@@ -56,9 +56,10 @@ def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
     if not sources:
         return []
     states, _ = padded_states([source.own_states for source in sources])
-    scores = model.prior(states, [source.length for source in sources]).double()
-    scores = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
-    return [row[: split_count(source.length)] for row, source in zip(scores, sources, strict=True)]
+    lengths = [source.length for source in sources]
+    scores = model.prior(states, lengths).double()
+    finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
+    return [row[: split_count(length)] for row, length in zip(finite, lengths, strict=True)]
 
 
 def plan_sentences(

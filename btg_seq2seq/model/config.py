@@ -19,6 +19,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
             boundaries cost something; ``"sentence"``, as in the paper: by its part of the
             sentence's states.
         scorer_width: hidden units of the three scorers.
+        share_scorers: one scorer serves all three parsers, each with its own features.
         residual_posterior: the posterior's scores are added to the prior's.
         flat_weight: in cky decoding, the probability of one phrase, unless told otherwise.
         segment_rate: the rate of the geometric distribution over more phrases, there too.
@@ -37,6 +38,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         max_grammar_length: int = 100,
         phrase_encoding: Literal["alone", "sentence"] = "alone",
         scorer_width: int = 128,
+        share_scorers: bool = False,
         residual_posterior: bool = True,
         flat_weight: float = 0.5,
         segment_rate: float = 0.5,
@@ -62,6 +64,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         self.max_grammar_length = max_grammar_length
         self.phrase_encoding = phrase_encoding
         self.scorer_width = scorer_width
+        self.share_scorers = share_scorers
         self.residual_posterior = residual_posterior
         self.flat_weight = flat_weight
         self.segment_rate = segment_rate

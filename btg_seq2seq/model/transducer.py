@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, Protocol
 
@@ -71,10 +72,21 @@ class Pair:
 class Reading:
     """A batch as the model reads it."""
 
-    flat_log_prob: Tensor  # [batch]: log p(y | x), sentence by sentence
-    target_tokens: Tensor  # [batch]: predictions a sentence, its end included
+    backbone: Backbone
+    decoded: Tensor  # [batch, target, hidden]: the decoder's states
+    labels: Tensor  # [batch, target]
     rows: Tensor  # [grammatical]: sentences short enough for the grammar
     pair: Pair | None  # of those sentences; None where there are none
+
+    @cached_property
+    def flat_log_prob(self) -> Tensor:
+        """``log p(y | x)``, sentence by sentence, ``[batch]``."""
+        return self.backbone.token_log_probs(self.decoded, self.labels).sum(1)
+
+    @property
+    def target_tokens(self) -> Tensor:
+        """Predictions a sentence, its end included, ``[batch]``."""
+        return (self.labels != IGNORED).sum(1)
 
 
 @dataclass
@@ -91,6 +103,10 @@ class Objective(Protocol):
     @property
     def is_flat(self) -> bool:
         """Whether whole sentences are all that is learned now: no parser need run."""
+
+    @property
+    def learns_reversed(self) -> bool:
+        """Whether the posterior's gradient is sent through the reversed pass."""
 
     def __call__(
         self,
@@ -120,9 +136,10 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             backbone = Backbone.load(config.backbone)
         self.backbone = backbone
         hidden, width = self.backbone.hidden_size, config.scorer_width
+        # Straight and inverted splits; those of the target are always straight.
         self.prior = SplitScorer(hidden, 2, width)
-        self.posterior = SplitScorer(hidden, 2, width)
-        self.leaves = SplitScorer(hidden, 1, width)
+        self.posterior = None if config.share_scorers else SplitScorer(hidden, 2, width)
+        self.leaves = None if config.share_scorers else SplitScorer(hidden, 1, width)
         self.post_init()  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
@@ -175,7 +192,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             )
         if self.objective.is_flat:
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
-        reading = self.read(input_ids, attention_mask, labels, flat_only)
+        learns_reversed = self.objective.learns_reversed
+        reading = self.read(input_ids, attention_mask, labels, flat_only, learns_reversed)
         return self.objective(self, reading, index, trees, segmentations, num_items_in_batch)
 
     def read(
@@ -184,14 +202,17 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         attention_mask: Tensor,
         labels: Tensor,
         flat_only: Tensor | None = None,
+        learns_reversed: bool = True,
     ) -> Reading:
-        """Run the flat pass over a batch, and the reversed pass over what the grammar can hold."""
+        """Run the flat pass over a batch, and the reversed pass over what the grammar can hold.
+
+        Without ``learns_reversed``, the reversed pass keeps nothing for a gradient.
+        """
         backbone, config = self.backbone, self.config
         source = self._side(input_ids, attention_mask, config.prefix, config.suffix)
         target = self._side(labels, labels != IGNORED, [], [backbone.sentence_end])
         states = backbone.encode(input_ids, attention_mask)
         decoded = backbone.decode_labels(labels, states, attention_mask)
-        flat = backbone.token_log_probs(decoded, labels).sum(1)
         longest = torch.maximum(source.lengths, target.lengths)
         grammatical = longest <= config.max_grammar_length
         if flat_only is not None:
@@ -201,23 +222,38 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         if len(rows):
             states = states[rows, len(config.prefix) :]
             # The state that predicts token t + 1 is the first to have read token t.
-            pair = self._parse(source[rows], target[rows], states, decoded[rows, 1:])
-        return Reading(flat, target.lengths + 1, rows, pair)
+            sides, read = (source[rows], target[rows]), decoded[rows, 1:]
+            pair = self._parse(*sides, states, read, learns_reversed)
+        return Reading(backbone, decoded, labels, rows, pair)
 
-    def _parse(self, source: Side, target: Side, states: Tensor, decoded: Tensor) -> Pair:
+    def _parse(
+        self, source: Side, target: Side, states: Tensor, decoded: Tensor, learns_reversed: bool
+    ) -> Pair:
         """Scores of the three parsers; for the posterior, y is encoded and x decoded."""
         backbone, config = self.backbone, self.config
         framed, mask = self._framed(target, config.reverse_prefix, config.reverse_suffix)
         ending = torch.full_like(source.tokens[:, :1], backbone.sentence_end)
         read = torch.cat([source.tokens, ending], 1)  # its last position is not used
         prompt = backbone.sentence_prompt(reverse=True)
-        parsed = backbone.decode_labels(read, backbone.encode(framed, mask), mask, prompt)[:, 1:]
-        prior_scores = self.prior(states, source.lengths)
-        posterior_scores = self.posterior(parsed, source.lengths)
-        if config.residual_posterior:
-            posterior_scores = posterior_scores + prior_scores.detach()
-        leaf_scores = self.leaves(decoded, target.lengths).squeeze(-1)
-        return Pair(source, target, states, prior_scores, posterior_scores, leaf_scores)
+        with torch.set_grad_enabled(learns_reversed and torch.is_grad_enabled()):
+            encoded = backbone.encode(framed, mask)
+            parsed = backbone.decode_labels(read, encoded, mask, prompt)[:, 1:]
+        return Pair(source, target, states, *self.scores(source, target, states, parsed, decoded))
+
+    def scores(
+        self, source: Side, target: Side, states: Tensor, parsed: Tensor, decoded: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Scores of prior, posterior and leaves, as in ``Pair``.
+
+        ``states`` are the encoder's over the source, ``parsed`` the decoder's over the source, and
+        ``decoded`` the decoder's over the target, each after it has read a token.
+        """
+        prior = self.prior(states, source.lengths)
+        posterior = (self.posterior or self.prior)(parsed, source.lengths)
+        if self.config.residual_posterior:
+            posterior = posterior + prior.detach()
+        leaves = (self.leaves or self.prior)(decoded, target.lengths)[..., 0]
+        return prior, posterior, leaves
 
     def _side(self, tokens: Tensor, mask: Tensor, prefix: list[int], suffix: list[int]) -> Side:
         lengths = mask.sum(1) - len(prefix) - len(suffix)  # [batch]

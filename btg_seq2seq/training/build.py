@@ -41,6 +41,7 @@ def build_model(
         max_grammar_length=config.max_grammar_length,
         phrase_encoding=config.phrase_encoding,
         scorer_width=config.scorer_width,
+        share_scorers=config.share_scorers,
         residual_posterior=config.residual_posterior,
         flat_weight=config.flat_weight,
         segment_rate=config.segment_rate,

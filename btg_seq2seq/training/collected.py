@@ -19,7 +19,7 @@ from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segment
 from btg_seq2seq.training.proposals import moved_leaves
 from btg_seq2seq.training.segmentations import SegmentationSum, boundary_probabilities
 
-_LIKELY = 0.02  # probability from which on a boundary is considered
+_LIKELY = 0.05  # probability from which on a boundary is considered
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,6 +152,9 @@ class ModelConfig:
     scorer_width: int = 128
     """Hidden units of the parsers."""
 
+    share_scorers: bool = False
+    """One scorer for all three parsers, which still read different states: fewer weights."""
+
     residual_posterior: bool = True
     """The parser that sees both sides adds to the scores of the one that sees the source."""
 

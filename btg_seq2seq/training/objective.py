@@ -44,6 +44,12 @@ class BTGObjective:
         """Whether whole sentences have all the weight at this step."""
         return Step.at(self.settings, self.step).flat_weight == 1
 
+    @property
+    def learns_reversed(self) -> bool:
+        """Whether the posterior's gradient is sent through the reversed pass."""
+        chosen = self.settings.reversed_gradient
+        return self.settings.estimator != "robust" if chosen is None else chosen
+
     def __call__(
         self,
         model: BTGSeq2Seq,

@@ -39,7 +39,7 @@ class ObjectiveSettings:
     """What rewards are compared with (paper): the other samples', or, as published, the most
     probable derivation's. With the latter, parsers may settle on wrong trees for good."""
 
-    samples: int = 4
+    samples: int = 3
     """Derivations drawn a sentence; leave-one-out needs two or more."""
 
     reward_scale: Schedule = 1.0
@@ -58,9 +58,14 @@ class ObjectiveSettings:
     """Up to so many target tokens, trees are scored by the sum over their target segmentations
     (robust); the sum of a longer sentence is estimated from one segmentation, which is cheaper."""
 
-    boundary_threshold: float = 0.01
+    boundary_threshold: float = 0.05
     """Target phrases meet only where their probability to do so is at least this much, by the
     leaf parser and with its boundaries moved (robust); 0 to sum over all segmentations."""
+
+    reversed_gradient: bool | None = None
+    """Whether the posterior parser also trains the model that it reads a pair with, target in the
+    encoder and source in the decoder; nothing: not with ``robust``, where the reverse likelihood
+    does that, and two thirds of the pass are saved."""
 
     uniform_steps: int = 0
     """For so many steps at first, phrases are learned from derivations drawn uniformly, and the

@@ -154,7 +154,8 @@ class BTGTrainer(Seq2SeqTrainer):
             return batches, count
         step = self.state.global_step
         if self.recombined.is_due(step):
-            self.recombined.collect(self.model)
+            with self.compute_loss_context_manager():  # the precision of training
+                self.recombined.collect(self.model)
         batches = [self.recombined(batch, step, part) for part, batch in enumerate(batches)]
         return batches, self._get_num_items_in_batch(batches, device)
 

@@ -95,6 +95,35 @@ def test_residual_posterior_gives_the_prior_no_gradient():
     assert model.prior.output.grad is None
 
 
+def test_the_posterior_can_be_kept_from_training_the_reversed_pass():
+    model = tiny_model(residual_posterior=False)
+    learned = model.read(**batch(SOURCES, TARGETS)).pair.posterior_scores
+    weight = model.backbone.model.shared.weight
+    assert torch.autograd.grad(learned.sum(), weight)[0].any()
+    kept = model.read(**batch(SOURCES, TARGETS), learns_reversed=False).pair.posterior_scores
+    torch.testing.assert_close(kept, learned)
+    kept.sum().backward()
+    assert weight.grad is None
+    assert model.posterior.output.grad.any()
+
+
+def test_one_scorer_can_serve_all_parsers(tmp_path):
+    model, inputs = tiny_model(share_scorers=True), batch(SOURCES, TARGETS)
+    scorers = [name for name, _ in model.named_parameters() if not name.startswith("backbone")]
+    assert {name.split(".")[0] for name in scorers} == {"prior"}
+    pair = model.read(**inputs).pair
+    assert pair.prior_scores.shape == pair.posterior_scores.shape
+    assert pair.prior_scores.shape[-1] == 2
+    assert not torch.allclose(pair.prior_scores, pair.posterior_scores)
+    for scores in (pair.prior_scores, pair.posterior_scores, pair.leaf_scores):
+        gradient = torch.autograd.grad(scores.sum(), model.prior.output, retain_graph=True)[0]
+        assert gradient.any()
+    model.save_pretrained(tmp_path)
+    again = BTGSeq2Seq.from_pretrained(tmp_path).eval().read(**inputs).pair
+    assert torch.equal(again.leaf_scores, pair.leaf_scores)
+    assert torch.equal(again.posterior_scores, pair.posterior_scores)
+
+
 def test_long_sentences_stay_out_of_the_grammar():
     model = tiny_model(max_grammar_length=5)
     reading = model.read(**batch(SOURCES, TARGETS))
