@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding svo-sov clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-translation svo-sov clean
 
 help:
 	@echo "make demo    set up, then train seq2seq and BTG models side by side on a toy task"
@@ -14,6 +14,7 @@ help:
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
 	@echo "make bench-training   what a training step costs; some minutes"
 	@echo "make bench-decoding   what cky costs against flat; some minutes"
+	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
 	@echo "make clean   remove caches, compiled kernels and the virtual environment"
@@ -51,6 +52,10 @@ bench-training: setup
 bench-decoding: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.decoding --output results/decoding.json --markdown docs/benchmarks.md
+
+bench-translation: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.translation $(MODEL) $(SOURCE) $(REFERENCE) --output results/translation.json --markdown docs/benchmarks.md
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md

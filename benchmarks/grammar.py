@@ -11,7 +11,6 @@ import argparse
 import itertools
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -177,20 +176,14 @@ def bars(cells: list[dict[str, Any]], memory: list[dict[str, Any]]) -> list[harn
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.grammar", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = harness.arguments("grammar", __doc__)
     parser.add_argument("--batch", type=int, nargs="+", help="default 16 64; quick: 16")
     parser.add_argument("--length", type=int, nargs="+", help="default 16 32 64; quick: 16 32")
     parser.add_argument("--segments", type=int, nargs="+", help="default 3 5 8; quick: 3 5")
     parser.add_argument("--quick", action="store_true", help="few sizes, few repetitions")
-    parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
     parser.add_argument("--seconds", type=float, help="for repetitions of one measure at one size")
     parser.add_argument(
         "--textbook-seconds", type=float, help="skip a textbook run expected longer"
-    )
-    parser.add_argument("--output", type=Path, help="write every number as JSON")
-    parser.add_argument(
-        "--markdown", type=Path, help="write the table between markers of this file"
     )
     parser.add_argument("--memory", choices=MEASURES, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -225,42 +218,23 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         report_progress(f"extra memory: {measure}")
         arguments = ("--memory", measure, "--threads", threads)
         memory.append(harness.in_fresh_process("benchmarks.grammar", *arguments))
-    return {
-        "benchmark": "grammar",
-        **harness.provenance(),
-        "settings": {"seconds": seconds, "textbook_seconds": cell_seconds},
-        "cells": cells,
-        "memory": memory,
-        "bars": [bar.to_json() for bar in bars(cells, memory)],
-    }
+    settings = {"seconds": seconds, "textbook_seconds": cell_seconds}
+    return {"settings": settings, "cells": cells, "memory": memory}
 
 
 def main() -> int:
     """Run, print, write; 1 if a bar fails."""
     options = parse_arguments()
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    harness.begin(options, "grammar")
     if options.memory:
         print(json.dumps(measure_memory(options.memory)))
         return 0
-    if options.markdown:
-        harness.check_section(options.markdown, "grammar")  # before minutes of work
-    report = run(options)
-    rows = table_rows(report["cells"])
-    reached = bars(report["cells"], report["memory"])
-    signature = harness.signature(report)
-    notes = (
-        [*NOTES, BUSY_NOTE] if any(cell["textbook_waited"] for cell in report["cells"]) else NOTES
-    )
-    print(signature, *notes, "", harness.plain_table(HEADER, rows), "", *reached, sep="\n")
-    if options.output:
-        harness.write_json(options.output, report)
-    if options.markdown:
-        table, verdicts = harness.markdown_table(HEADER, rows), [f"- {bar}" for bar in reached]
-        source = f"Written by `python -m benchmarks.grammar --markdown` on {signature}."
-        parts = (" ".join(notes), table, "\n".join(verdicts), source)
-        harness.replace_section(options.markdown, "grammar", "\n\n".join(parts))
-    return 0 if all(bar.passed for bar in reached) else 1
+    found = run(options)
+    cells = found["cells"]
+    notes = [*NOTES, *[BUSY_NOTE] * any(cell["textbook_waited"] for cell in cells)]
+    reached = bars(cells, found["memory"])
+    report = harness.Report("grammar", " ".join(notes), HEADER, table_rows(cells), reached)
+    return report.write(options, **found)
 
 
 if __name__ == "__main__":

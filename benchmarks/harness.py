@@ -5,6 +5,7 @@ hits all of them and a ratio means something. Tables go to the terminal, to JSON
 markers of a documentation file; no number is typed by hand. Knows nothing of what it measures.
 """
 
+import argparse
 import ctypes
 import gc
 import importlib.metadata
@@ -265,6 +266,54 @@ def signature(facts: Mapping[str, Any]) -> str:
         f"{machine['processor']} ({machine['torch_capability']}), {machine['cores']} cores, "
         f"{threads} torch thread{'s' if threads != 1 else ''}; {versions}"
     )
+
+
+def arguments(module: str, description: str | None) -> argparse.ArgumentParser:
+    """A command line with what every benchmark can be told."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=description)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
+    parser.add_argument("--output", type=Path, help="write every number as JSON")
+    parser.add_argument("--markdown", type=Path, help="write the table between this file's markers")
+    return parser
+
+
+def begin(options: argparse.Namespace, section: str) -> None:
+    """Do as the command line says, and refuse before the work what would fail behind it."""
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if options.markdown:
+        check_section(options.markdown, section)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a benchmark has found; ``section`` is what module and markers are called."""
+
+    section: str
+    note: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    bars: Sequence[Bar]
+
+    def write(self, options: argparse.Namespace, **numbers: Any) -> int:
+        """Print it, write it where the command line says; 1 if a bar fails.
+
+        ``numbers`` are for the file of JSON.
+        """
+        facts = provenance()
+        parts = [signature(facts), self.note, "", plain_table(self.header, self.rows), ""]
+        print(*parts, *self.bars, sep="\n")
+        if options.output:
+            verdicts = [bar.to_json() for bar in self.bars]
+            write_json(options.output, {**facts, **numbers, "bars": verdicts})
+        if options.markdown:
+            lines = "\n".join(f"- {bar}" for bar in self.bars)
+            command = f"python -m benchmarks.{self.section}"
+            source = f"Written by `{command} --markdown` on {signature(facts)}."
+            body = (self.note, markdown_table(self.header, self.rows), lines, source)
+            replace_section(options.markdown, self.section, "\n\n".join(body))
+        return 0 if all(bar.passed for bar in self.bars) else 1
 
 
 def write_json(path: Path, report: Mapping[str, Any]) -> None:

@@ -7,10 +7,8 @@ is timed. The textbook is the same factored function with its hidden layer writt
 [batch, splits, width]. Ends with the bars; the exit code is 1 if one fails.
 """
 
-import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -123,41 +121,18 @@ def bars(cells: list[dict[str, Any]]) -> list[harness.Bar]:
     ]
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scorer", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--quick", action="store_true", help="only the size of the bars")
-    parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
-    parser.add_argument("--seconds", type=float, default=4.0, help="for repetitions at one size")
-    parser.add_argument("--output", type=Path, help="write every number as JSON")
-    parser.add_argument(
-        "--markdown", type=Path, help="write the table between markers of this file"
-    )
-    return parser.parse_args()
-
-
 def main() -> int:
     """Run, print, write; 1 if a bar fails."""
-    options = parse_arguments()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    if options.markdown:
-        harness.check_section(options.markdown, "scorer")
+    parser = harness.arguments("scorer", __doc__)
+    parser.add_argument("--quick", action="store_true", help="only the size of the bars")
+    parser.add_argument("--seconds", type=float, default=4.0, help="for repetitions at one size")
+    options = parser.parse_args()
+    harness.begin(options, "scorer")
     sizes = [BAR_SIZE] if options.quick else SIZES
     cells = [measure(size, options.seconds) for size in sizes]
-    rows, reached = [table_row(cell) for cell in cells], bars(cells)
-    facts = harness.provenance()
-    signature = harness.signature(facts)
-    print(signature, *NOTES, "", harness.plain_table(HEADER, rows), "", *reached, sep="\n")
-    if options.output:
-        verdicts = [bar.to_json() for bar in reached]
-        harness.write_json(options.output, {**facts, "cells": cells, "bars": verdicts})
-    if options.markdown:
-        table, lines = harness.markdown_table(HEADER, rows), [f"- {bar}" for bar in reached]
-        source = f"Written by `python -m benchmarks.scorer --markdown` on {signature}."
-        parts = (" ".join(NOTES), table, "\n".join(lines), source)
-        harness.replace_section(options.markdown, "scorer", "\n\n".join(parts))
-    return 0 if all(bar.passed for bar in reached) else 1
+    rows = [table_row(cell) for cell in cells]
+    report = harness.Report("scorer", " ".join(NOTES), HEADER, rows, bars(cells))
+    return report.write(options, cells=cells)
 
 
 if __name__ == "__main__":

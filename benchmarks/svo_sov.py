@@ -146,29 +146,23 @@ def _mean(runs: list[dict[str, Any]], key: str) -> float:
     return float(sum(run[key] for run in runs) / len(runs))
 
 
-HEADER = [
-    *(
-        "split",
-        "system",
-        "seeds",
-        "steps",
-        "BTG-1 / flat",
-        "BTG-N",
-        "posterior trees",
-        "prior trees",
-    ),
-    "CPU min",
-]
+HEADER = ["split", "system", "seeds", "steps", "BTG-1 / flat", "BTG-N"]
+HEADER += ["posterior trees", "prior trees", "CPU min"]
+NOTE = (
+    "Percent of the test set translated exactly, and of the dev set's trees that are right at "
+    "three phrases: median of the seeds, and the worst in brackets. A seed is that of data and "
+    "model. Phrases have 1 to 8 tokens; sizes are the paper's. Systems differ in their numbers of "
+    "steps. Held-out sources are never made by recombination."
+)
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser = harness.arguments("svo_sov", __doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--splits", nargs="+", choices=get_args(Split), default=get_args(Split))
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side, a thread each")
     parser.add_argument("--directory", type=Path, default=Path("results/svo_sov"))
-    parser.add_argument("--markdown", type=Path, help="write the table into this file")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # system, split, seed
     return parser.parse_args()
 
@@ -184,8 +178,9 @@ def run_in_process(directory: Path, job: tuple[str, str, int]) -> None:
 
 
 def main() -> int:
-    """Run what is missing, print and write the table; 1 if a bar fails."""
+    """Run what is missing, print and write the table; 1 if a run failed or a bar is missed."""
     options = parse_arguments()
+    harness.begin(options, "svo_sov")
     options.directory.mkdir(parents=True, exist_ok=True)
     if options.one:
         system, split, seed = options.one
@@ -205,20 +200,9 @@ def main() -> int:
     done = [path for job, path in paths.items() if is_done(path, job)]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
     rows, bars = table(sorted(results, key=lambda each: each["seed"]))
-    print(harness.plain_table(HEADER, rows), "", *bars, sep="\n")
-    if options.markdown:
-        lines = "\n".join(f"- {bar}" for bar in bars)
-        note = (
-            "Percent of the test set translated exactly, and of the dev set's trees that are right "
-            "at three phrases: median of the seeds, and the worst in brackets. A seed is that of "
-            "data and model. Phrases have 1 to 8 tokens; sizes are the paper's. Systems differ in "
-            "their numbers of steps. Held-out sources are never made by recombination."
-        )
-        machine = harness.signature(harness.provenance())
-        source = f"Written by `python -m benchmarks.svo_sov` on {machine}."
-        parts = (note, harness.markdown_table(HEADER, rows), lines, source)
-        harness.replace_section(options.markdown, "svo_sov", "\n\n".join(parts))
-    return 0 if len(done) == len(jobs) and all(bar.passed for bar in bars) else 1
+    report = harness.Report("svo_sov", NOTE, HEADER, rows, bars)
+    verdict = report.write(options, results=results)
+    return verdict if len(done) == len(jobs) else 1
 
 
 if __name__ == "__main__":
