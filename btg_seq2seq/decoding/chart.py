@@ -1,7 +1,7 @@
 """The chart of cky decoding: phrase candidates and a tree CRF's scores become K-best strings.
 
 A cell holds the best K different strings with the sum of the probabilities of their derivations
-inside the chart. The work is done in ``chart_kernels``; here are its inputs and results.
+inside the chart. The work is done in ``kernels``; here are its inputs and results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from btg_seq2seq.decoding import chart_kernels
+from btg_seq2seq.decoding.kernels import chart_kernels, string_kernels
 from btg_seq2seq.decoding.records import PhraseRecord, Tokens
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
@@ -129,7 +129,7 @@ def run_charts(
         nbest = wholes + 2 * beam_size * max(chart.segments for chart in charts)
     strings, hashes = pool.all, np.zeros((pool.size, 2), np.int64)
     offsets = strings.offsets
-    over_batch(chart_kernels.hash_strings, pool.size, 50, offsets, strings.tokens, hashes)
+    over_batch(string_kernels.hash_strings, pool.size, 50, offsets, strings.tokens, hashes)
     largest = max(chart.segments for chart in charts)
     batch, longest = len(charts), int(strings.lengths.max(initial=0))
     log_counts = np.full((batch, largest), -np.inf)
@@ -149,7 +149,7 @@ def run_charts(
         np.concatenate([chart.leaf_begins for chart in charts]),
         np.concatenate([chart.leaf_counts for chart in charts]),
         *(hashes, offsets, strings.log_probs, beam_size),
-        chart_kernels.base_powers(longest * largest),
+        string_kernels.base_powers(longest * largest),
         *(masses, sizes, leaves, posteriors),
     )
     places = spans(max(chart.length for chart in charts)).tolist()

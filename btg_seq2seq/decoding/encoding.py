@@ -86,16 +86,11 @@ def phrase_states(
     """States ``[phrases, longest, hidden]`` of spans ``(source, start, stop)``, and their mask.
 
     The same states that ``model.phrase_log_probs`` scores phrase pairs with: of the sentence, or,
-    for phrases that are encoded alone, their own; framed where positions are numbered.
+    for phrases that are encoded alone, their own.
     """
     if model.config.phrase_encoding == "sentence":
         return padded_states([source.own_states[i:k] for source, i, k in phrases])
-    config = model.config
-    relative = model.backbone.family.relative_positions
-    prefix, suffix = ([], []) if relative else (config.prefix, config.suffix)
     tokens = [source.own_tokens[i:k] for source, i, k in phrases]
     lengths = torch.tensor([len(row) for row in tokens], device=model.device)
-    side = Side(pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad), lengths)
-    states = model.backbone.encode(*model._framed(side, prefix, suffix))
-    states = states[:, len(prefix) : len(prefix) + int(lengths.max())]
-    return states, torch.arange(states.shape[1], device=model.device) < lengths[:, None]
+    padded = pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad)
+    return model.encode_alone(Side(padded, lengths))

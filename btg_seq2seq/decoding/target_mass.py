@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from btg_seq2seq.decoding import mass_kernels
 from btg_seq2seq.decoding.beam_search import Level, length_batches
 from btg_seq2seq.decoding.candidates import score_phrases
 from btg_seq2seq.decoding.chart import Floats
@@ -27,6 +26,7 @@ from btg_seq2seq.decoding.encoding import (
     phrase_states,
     to_device,
 )
+from btg_seq2seq.decoding.kernels import mass_kernels
 from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
 from btg_seq2seq.decoding.records import DerivationRecord, PhraseRecord, Tokens, hypothesis
 from btg_seq2seq.decoding.settings import DecodingSettings

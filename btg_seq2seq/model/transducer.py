@@ -335,20 +335,29 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
 
         A phrase is ``[start, stop)`` of a ``sentence`` of ``pair``, of its target if ``reverse``.
         """
-        config, read = self.config, pair.target if reverse else pair.source
-        lengths = stop - start
-        if reverse or config.phrase_encoding == "alone":
-            part = Side(_slices(read.tokens[sentence], start, stop), lengths)
-            prefix, suffix = config.prefix, config.suffix
-            if reverse:
-                prefix, suffix = config.reverse_prefix, config.reverse_suffix
-            if self.backbone.family.relative_positions:
-                prefix, suffix = [], []  # as where many phrases share a row
-            states = self.backbone.encode(*self._framed(part, prefix, suffix))[:, len(prefix) :]
-        else:
-            states = _slices(pair.states[sentence], start, stop)
-        states = states[:, : int(lengths.max())]
+        read, lengths = pair.target if reverse else pair.source, stop - start
+        if reverse or self.config.phrase_encoding == "alone":
+            phrases = Side(_slices(read.tokens[sentence], start, stop), lengths)
+            return self.encode_alone(phrases, reverse=reverse)
+        states = _slices(pair.states[sentence], start, stop)
         return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+
+    def encode_alone(self, phrases: Side, *, reverse: bool = False) -> tuple[Tensor, Tensor]:
+        """Encoder states of phrases by themselves, ``[phrases, longest, hidden]``, and a mask.
+
+        They are framed like sentences where positions are numbered, and else as where many of
+        them share a row: not at all.
+        """
+        config = self.config
+        prefix, suffix = config.prefix, config.suffix
+        if reverse:
+            prefix, suffix = config.reverse_prefix, config.reverse_suffix
+        if self.backbone.family.relative_positions:
+            prefix, suffix = [], []
+        states = self.backbone.encode(*self._framed(phrases, prefix, suffix))
+        states = states[:, len(prefix) : len(prefix) + int(phrases.lengths.max())]
+        mask = torch.arange(states.shape[1], device=states.device) < phrases.lengths[:, None]
+        return states, mask
 
     def prefix_log_probs(self, tokens: Tensor, states: Tensor, mask: Tensor) -> Tensor:
         """Log-probability of each prefix of ``tokens`` as a phrase's translation.

@@ -12,6 +12,12 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.config import ModelConfig
 from btg_seq2seq.training.data import Frames
 
+# What ``ModelConfig`` and ``BTGSeq2SeqConfig`` call the same.
+GRAMMAR_FIELDS = (
+    *("max_segments", "max_phrase_length", "max_grammar_length", "phrase_encoding"),
+    *("scorer_width", "share_scorers", "residual_posterior", "flat_weight", "segment_rate"),
+)
+
 
 def build_model(
     config: ModelConfig, tokenizer: PreTrainedTokenizerBase, frames: Frames
@@ -36,15 +42,7 @@ def build_model(
     model = BTGSeq2Seq.from_backbone(
         backbone,
         tokenizer,
-        max_segments=config.max_segments,
-        max_phrase_length=config.max_phrase_length,
-        max_grammar_length=config.max_grammar_length,
-        phrase_encoding=config.phrase_encoding,
-        scorer_width=config.scorer_width,
-        share_scorers=config.share_scorers,
-        residual_posterior=config.residual_posterior,
-        flat_weight=config.flat_weight,
-        segment_rate=config.segment_rate,
+        **{name: getattr(config, name) for name in GRAMMAR_FIELDS},
         **frames.settings,
     )
     if config.source_language is not None and config.target_language is not None:

@@ -17,7 +17,7 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import Collator, EncodedBitext
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
 from btg_seq2seq.training.proposals import moved_leaves
-from btg_seq2seq.training.segmentations import SegmentationSum, boundary_probabilities
+from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, boundary_probabilities
 
 _LIKELY = 0.05  # probability from which on a boundary is considered
 
@@ -153,12 +153,5 @@ def best_segmentations(model: BTGSeq2Seq, parsers: Parsers, trees: TreeBatch) ->
     likely = torch.maximum(boundary_probabilities(leaves), boundary_probabilities(nearby))
     likely = likely.scatter(1, leaves.argmax.fenceposts, 1.0)
     rows = torch.arange(len(trees), device=likely.device)
-    return SegmentationSum.of(
-        model,
-        parsers.pair,
-        rows,
-        trees.phrases,
-        trees.segments,
-        leaves.limits,
-        likely >= _LIKELY,
-    ).argmax
+    own = Leaves(rows, trees.phrases, trees.segments, leaves.limits)
+    return SegmentationSum.of(model, parsers.pair, own, likely >= _LIKELY).argmax

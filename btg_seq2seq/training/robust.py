@@ -22,7 +22,7 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
 from btg_seq2seq.training.derivation import Parsers, draw_segments, length_shares, most_segments
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees
-from btg_seq2seq.training.segmentations import SegmentationSum, boundary_probabilities
+from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, boundary_probabilities
 from btg_seq2seq.training.settings import Step
 
 
@@ -118,15 +118,10 @@ def _draw_targets(
         likely = torch.maximum(boundary_probabilities(leaves), boundary_probabilities(nearby))
         likely = likely.scatter(1, fenceposts, 1.0)  # so that every tree has a segmentation
         boundaries = likely.view(batch, count, -1).amax(1) >= step.settings.boundary_threshold
-        total = SegmentationSum.of(
-            model,
-            pair,
-            rows // count,
-            trees.phrases[rows],
-            trees.segments[rows],
-            leaves.limits[rows],
-            boundaries,
+        own_leaves = Leaves(
+            rows // count, trees.phrases[rows], trees.segments[rows], leaves.limits[rows]
         )
+        total = SegmentationSum.of(model, pair, own_leaves, boundaries)
         log_sum[rows] = total.log_sum
         fenceposts[rows] = total.sample(noise.uniforms(4, choices)[rows]).fenceposts
     return drawn, log_sum

@@ -22,6 +22,16 @@ _DECODED_TOKENS = 2**15  # in one call; rows of like length are together
 
 
 @dataclass(frozen=True)
+class Leaves:
+    """The leaves of trees, one tree a row, in target order."""
+
+    sentences: Tensor  # [rows]: of which sentence pair
+    phrases: Tensor  # [rows, phrases, 2]: source spans
+    segments: Tensor  # [rows]: how many of them are real
+    limits: Tensor  # [rows]: longest target phrases
+
+
+@dataclass(frozen=True)
 class SegmentationSum:
     """For one tree a row: ``log sum over segmentations of p(y | x, tree)``, and samples."""
 
@@ -35,29 +45,24 @@ class SegmentationSum:
         cls,
         model: BTGSeq2Seq,
         pair: Pair,
-        sentences: Tensor,
-        phrases: Tensor,
-        segments: Tensor,
-        limits: Tensor,
+        leaves: Leaves,
         boundaries: Tensor,
     ) -> SegmentationSum:
-        """For trees of the ``sentences`` of ``pair``, ``[rows]``.
+        """For trees of sentences of ``pair``.
 
-        ``phrases`` are the leaves of the trees in target order, ``[rows, phrases, 2]``, of which
-        each tree has ``segments``; ``limits`` are the longest target phrases, ``[rows]``;
         ``boundaries`` says where in the target of each sentence of ``pair`` phrases may meet,
         ``[batch, target + 1]``.
         """
-        lengths = pair.target.lengths[sentences]
-        scores = _scores(model, pair, sentences, phrases, segments, limits, boundaries)
+        lengths = pair.target.lengths[leaves.sentences]
+        scores = _scores(model, pair, leaves, boundaries)
         fenceposts = torch.arange(scores.shape[-1], device=scores.device)
-        too_long = fenceposts - fenceposts[:, None] > limits[:, None, None]
+        too_long = fenceposts - fenceposts[:, None] > leaves.limits[:, None, None]
         scores = scores.masked_fill(too_long[:, None], -torch.inf)
         totals = [torch.full_like(scores[:, 0, 0], -torch.inf)]
         totals[0][:, 0] = 0.0
         for phrase in range(scores.shape[1]):
             totals.append((totals[-1][:, :, None] + scores[:, phrase]).logsumexp(1))
-        return cls(scores, torch.stack(totals, 1), segments, lengths)
+        return cls(scores, torch.stack(totals, 1), leaves.segments, lengths)
 
     @property
     def log_sum(self) -> Tensor:
@@ -100,19 +105,12 @@ def boundary_probabilities(leaves: LeafCRF) -> Tensor:
 
 
 @torch.no_grad()
-def _scores(
-    model: BTGSeq2Seq,
-    pair: Pair,
-    sentences: Tensor,
-    phrases: Tensor,
-    segments: Tensor,
-    limits: Tensor,
-    boundaries: Tensor,
-) -> Tensor:
+def _scores(model: BTGSeq2Seq, pair: Pair, leaves: Leaves, boundaries: Tensor) -> Tensor:
     """``[rows, phrases, target + 1, target + 1]``; each distinct phrase is translated once."""
+    phrases, segments = leaves.phrases, leaves.segments
     place = torch.arange(phrases.shape[1], device=phrases.device)
     is_phrase = place < segments[:, None]
-    keys = torch.cat([sentences[:, None, None].expand(*phrases.shape[:2], 1), phrases], 2)
+    keys = torch.cat([leaves.sentences[:, None, None].expand(*phrases.shape[:2], 1), phrases], 2)
     distinct, inverse = torch.unique(keys[is_phrase], dim=0, return_inverse=True)
     inner = boundaries[distinct[:, 0]].clone()
     last = pair.target.lengths[distinct[:, 0]]
@@ -133,7 +131,7 @@ def _scores(
     stops = torch.where(inner, fenceposts, 0).amax(1)
     stops = torch.where(ever(is_last)[:, 0], last, stops)
     widest = torch.zeros_like(stops).scatter_reduce(
-        0, inverse, limits[:, None].expand_as(is_phrase)[is_phrase], "amax"
+        0, inverse, leaves.limits[:, None].expand_as(is_phrase)[is_phrase], "amax"
     )
     table = _stretches(model, pair, distinct, starts, stops, widest)
     table = table.masked_fill(~(inner | (fenceposts == last[:, None]))[:, None], -torch.inf)

@@ -30,13 +30,13 @@ def _say_once(message: str) -> None:
 _ready: dict[Any, set[Any]] = defaultdict(set)  # kinds of arguments it is compiled for
 
 
-def _forget_stale_kernels() -> None:
-    """Delete compiled kernels if any source that they are made from has changed.
+def forget_stale_kernels(folder: Path) -> None:
+    """Delete the compiled kernels of a folder if any source that they are made from has changed.
 
     numba looks only at the file of a kernel itself, not at those of the functions it calls.
     """
-    folder = Path(__file__).parent
-    sources = [*sorted(folder.glob("*.py")), folder.parent / "packing.py"]
+    own = Path(__file__).parent
+    sources = [*sorted({*folder.glob("*.py"), *own.glob("*.py")}), own.parent / "packing.py"]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     cache_folder = folder / "__pycache__"
     stamp = cache_folder / "kernels.sha256"
@@ -51,7 +51,7 @@ def _forget_stale_kernels() -> None:
         pass  # installed where nobody may write, so nothing there changes either
 
 
-_forget_stale_kernels()
+forget_stale_kernels(Path(__file__).parent)
 
 
 def compile_kernel(function: Any, *fast_math: str) -> Any:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import SPAN_INDEX, SPANS, forest, phrases, tilings
 
-from btg_seq2seq.decoding import mass_kernels
 from btg_seq2seq.decoding.cky import prepare
 from btg_seq2seq.decoding.flat import decode_flat
+from btg_seq2seq.decoding.kernels import mass_kernels
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.decoding.target_mass import target_mass
 from btg_seq2seq.model.families import default_config

@@ -10,7 +10,7 @@ from btg_seq2seq.grammar import SegmentationBatch, Tree, TreeBatch
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.training.segmentations import SegmentationSum
+from btg_seq2seq.training.segmentations import Leaves, SegmentationSum
 
 # Three trees for each of two sentences; one phrase is in two trees, one tree is there twice.
 TREES = ["[0:1 <1:3 3:4>]", "<0:2 2:4>", "[0:1 1:4]", "<0:1 1:3>", "[0:1 [1:2 2:3]]", "<0:1 1:3>"]
@@ -40,7 +40,7 @@ def sums_of(model, boundaries=None, limits=None):
         pair,
         trees,
         SegmentationSum.of(
-            model, pair, SENTENCES, trees.phrases, trees.segments, limits, boundaries
+            model, pair, Leaves(SENTENCES, trees.phrases, trees.segments, limits), boundaries
         ),
     )
 

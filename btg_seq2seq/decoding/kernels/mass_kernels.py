@@ -6,7 +6,7 @@ table over target spans instead of strings, and nothing is pruned. Log space thr
 
 import numpy as np
 
-from btg_seq2seq.decoding.chart_kernels import LOG_TWO, least_leaves, span, split
+from btg_seq2seq.decoding.kernels.chart_kernels import LOG_TWO, least_leaves, span, split
 from btg_seq2seq.grammar.kernels.compiled import compiled
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 

@@ -1,0 +1,162 @@
+"""Strings of a chart, compiled: hashes that compose, and tables that add up masses.
+
+A string is known by its length and two hashes; its tokens are never written down.
+"""
+
+import numpy as np
+
+from btg_seq2seq.grammar.kernels.compiled import compiled
+
+MODULUS = 2**61 - 1
+FIRST_BASE, SECOND_BASE = 1_352_867_909_432_110_417, 876_543_210_987_654_321
+
+# Columns of a string: two hashes, tokens, and its parts in target order. A leaf has a string of the
+# pool instead of a first part, and -1 - packed span instead of a second.
+HASH, OTHER_HASH, LENGTH, FIRST, SECOND = 0, 1, 2, 3, 4
+
+
+@compiled
+def multiply(a, b):
+    """``a b`` modulo 2^61 - 1, without a product of more than 63 bits."""
+    low = (1 << 31) - 1
+    a_high, a_low, b_high, b_low = a >> 31, a & low, b >> 31, b & low
+    middle = a_low * b_high + a_high * b_low
+    total = 2 * a_high * b_high + (middle >> 30) + ((middle & (low >> 1)) << 31) + a_low * b_low
+    return reduce_sum(total)
+
+
+@compiled
+def reduce_sum(total):
+    """A number below 2^63, modulo 2^61 - 1."""
+    total = (total >> 61) + (total & MODULUS)
+    return total - MODULUS if total >= MODULUS else total
+
+
+@compiled
+def hash_strings(begin, end, offsets, tokens, hashes):
+    """Hashes ``[strings, 2]`` of the strings ``tokens[offsets[s]:offsets[s + 1]]``."""
+    for s in range(begin, end):
+        first, second = 0, 0
+        for t in range(offsets[s], offsets[s + 1]):
+            first = reduce_sum(multiply(first, FIRST_BASE) + tokens[t] + 1)
+            second = reduce_sum(multiply(second, SECOND_BASE) + tokens[t] + 1)
+        hashes[s, 0], hashes[s, 1] = first, second
+
+
+@compiled
+def base_powers(longest):
+    """Powers of both bases, ``[longest + 1, 2]``."""
+    powers = np.ones((longest + 1, 2), np.int64)
+    for t in range(longest):
+        powers[t + 1, 0] = multiply(powers[t, 0], FIRST_BASE)
+        powers[t + 1, 1] = multiply(powers[t, 1], SECOND_BASE)
+    return powers
+
+
+@compiled
+def larger(array, least):
+    """The same rows with room for at least so many."""
+    if array.shape[0] >= least:
+        return array
+    result = np.empty((max(2 * array.shape[0], least), array.shape[1]), array.dtype)
+    result[: array.shape[0]] = array
+    return result
+
+
+@compiled
+def find(table, base, name):
+    """The slot of a string in a hash table; what is below ``base`` is from an earlier cell."""
+    slots, keys, _ = table
+    mask = slots.shape[0] - 1
+    place = (name[0] ^ (name[1] >> 7)) & mask
+    while slots[place] >= base:
+        row = slots[place] - base
+        if (
+            keys[row, HASH] == name[0]
+            and keys[row, OTHER_HASH] == name[1]
+            and keys[row, LENGTH] == name[2]
+        ):
+            break
+        place = (place + 1) & mask
+    return place
+
+
+@compiled
+def new_table(room):
+    """A hash table for strings: slots, the strings, and their sums.
+
+    A sum is kept as the log of its largest term, the terms' sum relative to that one, and the best
+    derivation's log mass.
+    """
+    size = 16
+    while size < 2 * room:
+        size *= 2
+    slots = np.zeros(size, np.int64)
+    return slots, np.empty((room, 5), np.int64), np.empty((room, 3), np.float64)
+
+
+@compiled
+def with_room(table, base, count, more):
+    """The same table with room for so many more strings."""
+    slots, keys, sums = table
+    keys, sums = larger(keys, count + more), larger(sums, count + more)
+    while slots.shape[0] < 2 * (count + more):
+        slots = np.zeros(2 * slots.shape[0], np.int64)
+        for row in range(count):
+            name = keys[row, HASH], keys[row, OTHER_HASH], keys[row, LENGTH]
+            slots[find((slots, keys, sums), base, name)] = base + row
+    return slots, keys, sums
+
+
+@compiled
+def put(table, base, count, name, parts, mass, best):
+    """Add the mass of a derivation to its string; returns the number of strings."""
+    slots, keys, sums = table
+    place = find(table, base, name)
+    if slots[place] < base:
+        slots[place] = base + count
+        keys[count, HASH], keys[count, OTHER_HASH], keys[count, LENGTH] = name
+        keys[count, FIRST], keys[count, SECOND] = parts
+        sums[count, 0], sums[count, 1], sums[count, 2] = mass, 1.0, best
+        return count + 1
+    row = slots[place] - base
+    if mass > sums[row, 0]:
+        sums[row, 1] = sums[row, 1] * np.exp(sums[row, 0] - mass) + 1.0
+        sums[row, 0] = mass
+    else:
+        sums[row, 1] += np.exp(mass - sums[row, 0])
+    if best > sums[row, 2]:
+        sums[row, 2] = best
+        keys[row, FIRST], keys[row, SECOND] = parts
+    return count
+
+
+@compiled
+def is_better(sums, keys, one, other):
+    """Whether string ``one`` has more mass; ties go by hash, so that they never go by chance."""
+    if sums[one, 0] != sums[other, 0]:
+        return sums[one, 0] > sums[other, 0]
+    if keys[one, HASH] != keys[other, HASH]:
+        return keys[one, HASH] < keys[other, HASH]
+    return keys[one, OTHER_HASH] < keys[other, OTHER_HASH]
+
+
+@compiled
+def best_rows(sums, keys, count, beam):
+    """The ``beam`` strings with most mass, best first; finishes their sums."""
+    for row in range(count):
+        if sums[row, 1] != 1.0:
+            sums[row, 0] += np.log(sums[row, 1])
+    size = min(count, beam)
+    chosen = np.empty(size, np.int64)
+    used = 0
+    for row in range(count):
+        if used == size and not is_better(sums, keys, row, chosen[size - 1]):
+            continue
+        place = used if used < size else size - 1
+        while place > 0 and is_better(sums, keys, row, chosen[place - 1]):
+            chosen[place] = chosen[place - 1]
+            place -= 1
+        chosen[place] = row
+        used = min(used + 1, size)
+    return chosen
