@@ -13,7 +13,7 @@ from transformers.utils import logging
 from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translator import SentenceLengthError, Translator
+from btg_seq2seq.decoding.translator import SentenceLengthError, Target, Translator
 
 MESSAGES = 20  # that are shown of each kind
 
@@ -55,11 +55,42 @@ def load_translator(options: Namespace) -> Translator:
     library.set_verbosity_error()  # stderr is for what we have to say
     library.disable_progress_bar()
     if options.threads is not None:
+        if options.threads < 1:
+            raise ValueError(f"--threads must be 1 or more, not {options.threads}")
         torch.set_num_threads(options.threads)
+    _check_device(options.device)
     given = {
         field.name: options.get(field.name, field.default) for field in fields(DecodingSettings)
     }
     return Translator.from_pretrained(options.model, DecodingSettings(**given), options.device)
+
+
+def _check_device(name: str) -> None:
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError) as error:  # torch has no error of its own for this
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"--device {name}: torch cannot compute there: {reason}") from error
+
+
+def check_target(translator: Translator, target: Target, place: str) -> None:
+    """An error that names the place of a translation that is longer than the model can score."""
+    try:
+        translator.check_target(target)
+    except SentenceLengthError as error:
+        raise ValueError(f"{place}: {error.reason}") from error
+
+
+def tell_unmatched(command: str, rules: RuleSet, path: str | None = None, advice: str = "") -> None:
+    """Tell which rules were never used; all of them in a file, if wanted."""
+    unmatched = [f"rule {rule} matched nothing" for rule in rules.unmatched]
+    if path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in unmatched)
+    messages = Messages(command, advice)
+    for line in unmatched:
+        messages.say(line)
+    messages.close()
 
 
 def check_length(translator: Translator, text: str, place: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as count_from
 from pathlib import Path
@@ -17,7 +17,7 @@ from btg_seq2seq.text import Bitext, load_tokenizer, read_lines, write_lines
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import Frames, encode
 from btg_seq2seq.training.partners import continuing_tokens
-from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner
+from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,10 +48,10 @@ def main(arguments: Sequence[str]) -> int:
         derivations,
         examples,
         settings,
-        tokenizer(excluded)["input_ids"] if excluded else (),
+        HeldOut(excluded, tokenizer),
         continuing_tokens(tokenizer),
     )
-    new = augment(recombiner, tokenizer, wanted, options.seed, excluded)
+    new = augment(recombiner, tokenizer, wanted, options.seed)
     if not new.pairs:
         raise ValueError(
             "no new sentence pair can be made: no phrase of the bitext can be swapped for another "
@@ -63,7 +63,8 @@ def main(arguments: Sequence[str]) -> int:
     _say(f"{len(new.pairs)} new pairs in {options.output_source} and {options.output_target}")
     if len(new.pairs) < wanted:
         _say(f"{wanted} were asked for, but no more than these were found")
-    _say(f"{new.coincidences} coincidences with excluded sources, none of them written")
+    coincidences = recombiner.tries.coincidences
+    _say(f"{coincidences} coincidences with excluded sources, none of them written")
     if without := _without_tree(derivations):
         _say(f"{without} sentences are too long for trees (max_grammar_length) and gave no phrases")
     if new.unknown:
@@ -76,7 +77,6 @@ class Augmented:
     """What ``augment`` made, and what it threw away."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
-    coincidences: int = 0
     unknown: int = 0
 
 
@@ -85,27 +85,24 @@ def augment(
     tokenizer: PreTrainedTokenizerBase,
     count: int,
     seed: int,
-    excluded: Collection[str] = (),
 ) -> Augmented:
     """Up to ``count`` different new sentence pairs as text; fewer where there seem to be no more.
 
-    Sources of the bitext itself and ``excluded`` lines are never among them.
+    Sources of the bitext itself are never among them.
     """
-    new, held_out = Augmented(), set(map(_spaced, excluded))
+    new = Augmented()
     examples = recombiner.examples
     seen = {tuple(examples.source[position]) for position in range(len(examples))}
     for source, target in _rounds(recombiner, seed, seen):
         if tokenizer.unk_token_id in source or tokenizer.unk_token_id in target:
             new.unknown += 1
             continue
-        text = str(tokenizer.decode(source, skip_special_tokens=True))
-        if _spaced(text) in held_out:  # the same text in other tokens is the same text
-            new.coincidences += 1
-            continue
-        new.pairs.append((text, str(tokenizer.decode(target, skip_special_tokens=True))))
+        read, written = (
+            str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in (source, target)
+        )
+        new.pairs.append((read, written))
         if len(new.pairs) == count:
             break
-    new.coincidences += recombiner.tries.coincidences
     return new
 
 
@@ -124,10 +121,6 @@ def _rounds(
                 yield made
         if found * 100 < len(order):
             return
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _without_tree(derivations: Derivations) -> int:

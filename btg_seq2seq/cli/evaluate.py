@@ -47,6 +47,7 @@ def _values(found: Evaluation) -> dict[str, object]:
         **asdict(found.metrics),
         "trees": found.trees,
         "fallbacks": found.fallbacks,
+        "fallback_reasons": found.fallback_reasons,
     }
 
 
@@ -59,6 +60,6 @@ def _table(found: Evaluation) -> str:
         (f"chrF         {metrics.chrf:6.2f}", metrics.chrf_signature),
         *((f"{name:<12} {value:6.2f}", "right trees") for name, value in found.trees.items()),
     ]
-    if found.fallbacks:
-        rows.append((f"{found.fallbacks} sentences were too long for cky and translated flat", ""))
+    for reason, count in found.fallback_reasons.items():
+        rows.append((f"{count} not translated as asked: {reason}", ""))
     return "\n".join(f"{row}  {remark}".rstrip() for row, remark in rows)

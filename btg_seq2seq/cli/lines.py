@@ -125,6 +125,8 @@ def in_chunks(items: Iterable[Item | None], size: int) -> Iterator[list[Item]]:
 
     Before an error, those that came before it.
     """
+    if size < 1:
+        raise ValueError(f"--chunk must be 1 or more, not {size}")
     chunk: list[Item] = []
     try:
         for item in items:

@@ -43,15 +43,24 @@ def main(arguments: Sequence[str]) -> int:
     translator, table = load_translator(options), PhraseTable()
     for number, text in enumerate(bitext.source if options.target is None else [], 1):
         check_length(translator, text, f"{options.source}: line {number}")
+    messages, first = Messages("phrase-table"), 1
     with progress() as bar:
         task = bar.add_task("extracting", total=len(bitext))
         for chunk in in_chunks(zip(bitext.source, bitext.target, strict=True), options.chunk):
             chunk_sources, chunk_targets = map(list, zip(*chunk, strict=True))
             if options.target is None:
-                table.add_sources(translator, chunk_sources)
+                limit = f"max_cky_length = {translator.settings.max_cky_length}"
+                too_long = table.add_sources(translator, chunk_sources)
             else:
-                table.add_bitext(translator, chunk_sources, chunk_targets, options.segments)
+                limit = "the grammar"
+                too_long = table.add_bitext(
+                    translator, chunk_sources, chunk_targets, options.segments
+                )
+            for rank in too_long:
+                messages.say(f"line {first + rank}: left out, because it is too long for {limit}")
+            first += len(chunk)
             bar.advance(task, len(chunk))
+    messages.close()
     write(table.lines(options.min_probability))
     if table.left_out:
         Messages("phrase-table").say(f"{table.left_out} phrases that are not words were left out")

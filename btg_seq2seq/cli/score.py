@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from jsonargparse import Namespace
 
 from btg_seq2seq.cli.arguments import (
+    Messages,
     add_rule_options,
     check_length,
+    check_target,
     command_parser,
     load_translator,
     read_rule_options,
+    tell_unmatched,
 )
 from btg_seq2seq.cli.lines import (
     Line,
@@ -26,7 +29,8 @@ from btg_seq2seq.cli.lines import (
     write,
 )
 from btg_seq2seq.decoding.scoring import Score
-from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.decoding.translator import Target, Translator
 from btg_seq2seq.text import Bitext
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
@@ -38,7 +42,7 @@ settings and rules."""
 
 WRITTEN = ("flat_log_prob", "cky_log_prob", "derivation")  # in lines of JSON
 REPORTED = "reported_log_prob"
-Pair = tuple[Line, str | list[list[int]]]  # with the translation as text or as token strings
+Pair = tuple[Line, Target]  # with its translation
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,6 +70,10 @@ def main(arguments: Sequence[str]) -> int:
     if rules.rules and not options.reported:
         raise ValueError("rules only matter for what translation reports: use --reported")
     translator = load_translator(options)
+    problems = Messages("score")
+    for problem in rules.problems:
+        problems.say(problem)
+    problems.close()
     with progress() as bar:
         task = bar.add_task("scoring", total=None)
         for chunk in in_chunks(_checked(options, translator), options.chunk):
@@ -78,16 +86,20 @@ def main(arguments: Sequence[str]) -> int:
             for row in zip(lines, scores, reported, strict=True):
                 write([_format(*row, options.output)])
             bar.advance(task, len(chunk))
+    tell_unmatched("score", rules)
     return 0
 
 
 def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None]:
     """The input; an error where a line cannot be scored, or not be written."""
     name = name_of(options.source)
-    for pair in _pairs(options.source, options.target):
+    size = translator.model.backbone.vocabulary_size
+    for pair in _pairs(options.source, options.target, size):
         if pair is not None:
-            line = pair[0]
-            check_length(translator, line.text, f"{name}: line {line.number}")
+            line, target = pair
+            place = f"{name}: line {line.number}"
+            check_length(translator, line.text, place)
+            check_target(translator, target, place)
             if options.output == "jsonl":
                 written = {*WRITTEN, REPORTED} if options.reported else {*WRITTEN}
                 if "variants" in line.fields:  # the line is one of btg translate
@@ -96,7 +108,7 @@ def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None
         yield pair
 
 
-def _pairs(source: str, target: str | None) -> Iterator[Pair | None]:
+def _pairs(source: str, target: str | None, vocabulary_size: int) -> Iterator[Pair | None]:
     """Sources with their translations, and nothing where the next one is still to come."""
     if target is not None:
         bitext = Bitext.from_files(source, target)
@@ -107,10 +119,30 @@ def _pairs(source: str, target: str | None) -> Iterator[Pair | None]:
         if line is None:
             yield None
             continue
-        text, variants = line.fields.get("text", ""), line.fields.get("variants")
-        if not isinstance(text, str):
-            raise ValueError(f"{name_of(source)}: line {line.number}: 'text' is no text")
-        yield line, variants or text
+        place = f"{name_of(source)}: line {line.number}"
+        yield line, _translation(line.fields, vocabulary_size, place) if line.fields else ""
+
+
+def _translation(fields: dict[str, Any], vocabulary_size: int, place: str) -> Target:
+    """What a line of JSON says of its translation: ``variants``, or else ``text``."""
+    text, variants = fields.get("text"), fields.get("variants")
+    if text is None and not variants:
+        raise ValueError(f"{place} has no translation: neither 'text' nor 'variants'")
+    if text is not None and not isinstance(text, str):
+        raise ValueError(f"{place}: 'text' is no text")
+    if not variants:
+        return str(text)
+    are_lists = isinstance(variants, list) and all(isinstance(one, list) for one in variants)
+    if not are_lists or not all(
+        type(token) is int and 0 <= token < vocabulary_size for one in variants for token in one
+    ):
+        raise ValueError(
+            f"{place}: 'variants' must be lists of numbers of tokens, below {vocabulary_size}, "
+            "as btg translate writes them; to score 'text', leave it out"
+        )
+    strings = tuple(tuple(tokens) for tokens in variants)
+    # Where the model does not know a word, other texts may have the same tokens.
+    return strings if text is None else Translation(text, 0.0, strings)
 
 
 def _format(line: Line, score: Score, reported: float | None, output: str) -> str:

@@ -15,6 +15,7 @@ from btg_seq2seq.cli.arguments import (
     command_parser,
     load_translator,
     read_rule_options,
+    tell_unmatched,
 )
 from btg_seq2seq.cli.lines import (
     Line,
@@ -26,7 +27,6 @@ from btg_seq2seq.cli.lines import (
     to_json_line,
     write,
 )
-from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
                 write(_format(line, translation, options.output, options.nbest))
             bar.advance(task, len(chunk))
     notices.close()
-    _report_unmatched(rules, options.unmatched)
+    tell_unmatched("translate", rules, options.unmatched, "; --unmatched FILE lists all of them")
     return 0
 
 
@@ -84,18 +84,6 @@ def _format(line: Line, translation: Translation, output: str, nbest: int) -> It
     else:
         for one in (translation, *translation.alternatives):
             yield f"{line.number - 1} ||| {one.text} ||| {one.log_prob:.6f}"
-
-
-def _report_unmatched(rules: RuleSet, path: str | None) -> None:
-    """Tell which rules were never used; all of them in a file, if wanted."""
-    unmatched = [f"rule {rule} matched nothing" for rule in rules.unmatched]
-    messages = Messages("translate", "; --unmatched FILE lists all of them")
-    if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in unmatched)
-    for line in unmatched:
-        messages.say(line)
-    messages.close()
 
 
 def _parser() -> ArgumentParser:

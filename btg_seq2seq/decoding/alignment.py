@@ -6,6 +6,7 @@ phrases along it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -115,10 +116,12 @@ def _padded(rows: Sequence[Sequence[int]], filler: int, model: BTGSeq2Seq) -> Te
 
 
 def aligned(source: SourceText, target: SourceText, found: PairDerivation | None) -> Translation:
-    """A pair and its derivation as text; the log-probability is that of its phrases."""
-    given = Translation(
-        target.text, 0.0, (target.tokens,), source=source.text, mode="given", derivation=None
-    )
+    """A pair and its derivation as text; the log-probability is that of its phrases.
+
+    Without a derivation it is nothing, but for two empty sides.
+    """
+    log_prob = -math.inf if source.tokens or target.tokens else 0.0
+    given = Translation(target.text, log_prob, (target.tokens,), source=source.text, mode="given")
     if found is None:
         return given
     phrases = tuple(

@@ -43,6 +43,7 @@ class Candidates:
         self.flat, self.pool = flat, pool
         self._tokens = [tuple(source.own_tokens.tolist()) for source in sources]
         self._known: dict[Hashable, tuple[int, int]] = {}
+        self._log_probs: dict[tuple[Hashable, Tokens], float] = {}  # of targets that were given
 
     def _key(self, place: Place) -> Hashable:
         """Phrases that are encoded alone are the same wherever they stand."""
@@ -95,8 +96,9 @@ class Candidates:
         strings: dict[Tokens, tuple[float, int]] = {}
         must = forced(rules)
         if must:
-            targets = list(dict.fromkeys(must[0].targets))
-            for target, log_prob in zip(targets, self._choose(place, targets), strict=True):
+            choices = must[0].choices
+            log_probs = self._choose(place, list(choices.values()))
+            for target, log_prob in zip(choices, log_probs, strict=True):
                 strings[target] = log_prob, must[0].rule
         else:
             begin, count = self.find(place)
@@ -109,17 +111,39 @@ class Candidates:
             extra.add(tokens, [len(tokens)], [log_prob], number)
         return first, len(strings)
 
+    def score_targets(self, wanted: Iterable[tuple[Place, Sequence[Tokens]]]) -> int:
+        """Score what has to be chosen from and is not yet known; returns how many those were."""
+        missing = {
+            (self._key(place), target): place
+            for place, targets in wanted
+            if self._is_choice(targets)
+            for target in targets
+            if (self._key(place), target) not in self._log_probs
+        }
+        keys, places = list(missing), list(missing.values())
+        with evaluating(self.model):
+            for rows in length_batches([len(target) for _, target in keys], self.settings):
+                used = list(dict.fromkeys(places[row] for row in rows))
+                states, mask = self._states(used)
+                rank = {place: number for number, place in enumerate(used)}
+                which = torch.tensor([rank[places[row]] for row in rows], device=states.device)
+                targets = [torch.tensor(keys[row][1], device=states.device) for row in rows]
+                scores = score_phrases(self.model, states[which], mask[which], targets)[:, -1]
+                own = (keys[row] for row in rows)
+                self._log_probs.update(zip(own, scores.tolist(), strict=True))
+        return len(missing)
+
+    def _is_choice(self, targets: Sequence[Tokens]) -> bool:
+        """Whether there are several, and the model can say how likely they are."""
+        longest, backbone = max(map(len, targets)), self.model.backbone
+        return len(targets) > 1 and Level.phrase(backbone).longest(backbone, longest) == longest
+
     def _choose(self, place: Place, targets: Sequence[Tokens]) -> list[float]:
         """Log-probability of each of several translations, given that it must be one of them."""
-        longest = max(map(len, targets))
-        fits = Level.phrase(self.model.backbone).longest(self.model.backbone, longest) == longest
-        if len(targets) > 1 and fits:
-            with evaluating(self.model):
-                states, mask = self._states([place])
-                rows = [torch.tensor(target, device=states.device) for target in targets]
-                states = states.expand(len(rows), -1, -1)
-                scores = score_phrases(self.model, states, mask.expand(len(rows), -1), rows)
-            log_probs = scores[:, -1].log_softmax(0)
+        if self._is_choice(targets):
+            self.score_targets([(place, targets)])
+            scores = [self._log_probs[self._key(place), target] for target in targets]
+            log_probs = torch.tensor(scores, dtype=torch.double).log_softmax(0)
             if bool(log_probs.isfinite().all()):
                 return [float(log_prob) for log_prob in log_probs]
         return [0.0 - math.log(len(targets))] * len(targets)

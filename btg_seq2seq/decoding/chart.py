@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from btg_seq2seq.decoding.kernels import chart_kernels, string_kernels
+from btg_seq2seq.decoding.kernels import chart_kernels, outside_kernels, string_kernels
 from btg_seq2seq.decoding.records import PhraseRecord, Tokens
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
@@ -104,18 +104,19 @@ class Chart:
 
 @dataclass(frozen=True)
 class ChartString:
-    """A string of the root: its log mass, and the leaves of its best derivation."""
+    """A string of the root: its log mass, and its best derivation's log mass and leaves."""
 
     log_mass: float
+    log_best: float
     leaves: list[tuple[int, int, int]]  # start, stop, string of the pool; in target order
+    posterior: list[float]  # shares of derivations with 1, 2, ... leaves in the mass
 
 
 @dataclass(frozen=True)
 class ChartResult:
-    """The best strings of a sentence, best first, and the best one's shares by leaf count."""
+    """The best strings of a sentence, best first."""
 
     strings: list[ChartString]
-    posterior: list[float]
 
 
 def run_charts(
@@ -129,21 +130,22 @@ def run_charts(
         nbest = wholes + 2 * beam_size * max(chart.segments for chart in charts)
     strings, hashes = pool.all, np.zeros((pool.size, 2), np.int64)
     offsets = strings.offsets
-    over_batch(string_kernels.hash_strings, pool.size, 50, offsets, strings.tokens, hashes)
+    if pool.size:  # a broken model may find nothing at all
+        over_batch(string_kernels.hash_strings, pool.size, 50, offsets, strings.tokens, hashes)
     largest = max(chart.segments for chart in charts)
     batch, longest = len(charts), int(strings.lengths.max(initial=0))
     log_counts = np.full((batch, largest), -np.inf)
     for row, chart in zip(log_counts, charts, strict=True):
         row[: chart.segments] = chart.log_counts
-    masses = np.full((batch, nbest), -np.inf)
+    masses = np.full((batch, nbest, 2), -np.inf)
     sizes = np.zeros((batch, nbest), np.int64)
     leaves = np.zeros((batch, nbest, largest, 2), np.int64)
-    posteriors = np.zeros((batch, largest))
+    posteriors = np.zeros((batch, nbest, largest))
     over_batch(
         chart_kernels.decode,
         batch,
         10 * max(chart.length for chart in charts) ** 2 * largest * beam_size**2,
-        _sentences(charts),
+        _sentences([chart.length for chart in charts], [chart.segments for chart in charts]),
         np.concatenate([chart.scores for chart in charts]),
         log_counts,
         np.concatenate([chart.leaf_begins for chart in charts]),
@@ -157,13 +159,14 @@ def run_charts(
         ChartResult(
             [
                 ChartString(
-                    float(masses[b, rank]),
+                    float(masses[b, rank, chart_kernels.MASS]),
+                    float(masses[b, rank, chart_kernels.BEST]),
                     [(*places[place], string) for string, place in leaves[b, rank, :size].tolist()],
+                    posteriors[b, rank, : chart.segments].tolist(),
                 )
                 for rank, size in enumerate(sizes[b].tolist())
                 if size
-            ],
-            posteriors[b, : chart.segments].tolist(),
+            ]
         )
         for b, chart in enumerate(charts)
     ]
@@ -187,20 +190,16 @@ def skeletons(
     """What trees there are with the leaves that ``masks``, ``[spans]`` bool, allow."""
     if not scores:
         return []
-    charts = [
-        Chart(length, most, own, np.zeros(0, np.int64), mask.astype(np.int64), np.zeros(0))
-        for own, length, most, mask in zip(scores, lengths, segments, masks, strict=True)
-    ]
     largest = max(segments)
-    log_partitions = np.full((len(charts), largest), -np.inf)
-    leaves = np.full((len(charts), largest, largest, 2), -1, np.int64)
+    log_partitions = np.full((len(scores), largest), -np.inf)
+    leaves = np.full((len(scores), largest, largest, 2), -1, np.int64)
     over_batch(
         chart_kernels.best_trees,
-        len(charts),
+        len(scores),
         10 * max(lengths) ** 2 * largest,
-        _sentences(charts),
-        np.concatenate([chart.scores for chart in charts]),
-        np.concatenate([chart.leaf_counts for chart in charts]),
+        _sentences(lengths, segments),
+        np.concatenate(scores),
+        np.concatenate(masks).astype(np.int64),
         *(log_partitions, leaves),
     )
     return [
@@ -212,11 +211,46 @@ def skeletons(
     ]
 
 
-def _sentences(charts: Sequence[Chart]) -> Integers:
+def leaves_beside(
+    scores: Sequence[Floats],
+    lengths: Sequence[int],
+    log_counts: Sequence[Floats],
+    masks: Sequence[Any],
+    wanted: Sequence[Any],
+) -> list[Any]:
+    """All leaves, ``[spans]`` bool, of the best trees that have a wanted leaf.
+
+    For each leaf that is wanted, ``[spans]`` bool, and each number of leaves n for which
+    ``log_counts[n - 1]`` is finite, there is one such tree, if ``masks`` allow any. It costs no
+    more for many than for one.
+    """
+    if not scores:
+        return []
+    segments = [len(own) for own in log_counts]
+    counts = np.full((len(scores), max(segments)), -np.inf)
+    for row, own in zip(counts, log_counts, strict=True):
+        row[: len(own)] = own
+    kept = np.zeros(sum(map(len, masks)), np.int64)
+    over_batch(
+        outside_kernels.keep_trees,
+        len(scores),
+        20 * max(lengths) ** 2 * max(segments),
+        _sentences(lengths, segments),
+        np.concatenate(scores),
+        counts,
+        np.concatenate(masks).astype(np.int64),
+        np.concatenate(wanted).astype(np.int64),
+        kept,
+    )
+    ends = np.cumsum([len(mask) for mask in masks])
+    return np.split(kept.astype(bool), ends[:-1])
+
+
+def _sentences(lengths: Sequence[int], segments: Sequence[int]) -> Integers:
     """Length, segments, and first split and span in the packed arrays, ``[batch, 4]``."""
     rows, first_split, first_span = [], 0, 0
-    for chart in charts:
-        rows.append((chart.length, chart.segments, first_split, first_span))
-        first_split += split_count(chart.length)
-        first_span += span_count(chart.length)
+    for length, most in zip(lengths, segments, strict=True):
+        rows.append((length, most, first_split, first_span))
+        first_split += split_count(length)
+        first_span += span_count(length)
     return np.array(rows, np.int64)

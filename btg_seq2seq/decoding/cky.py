@@ -6,23 +6,26 @@ fills a chart, as often as wanted and with other rules each time: what was trans
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from btg_seq2seq.decoding.beam_search import length_batches
 from btg_seq2seq.decoding.candidates import Candidates, Place, add_beams
 from btg_seq2seq.decoding.chart import Chart, Floats, StringPool, run_charts
-from btg_seq2seq.decoding.constraints import ForcedSpan, check_spans, forced
+from btg_seq2seq.decoding.constraints import ForcedSpan, by_span, check_spans, forced
 from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentences, evaluating
 from btg_seq2seq.decoding.flat import search_sentences
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
 from btg_seq2seq.decoding.records import CkyResult, hypothesis
 from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+Rules = Mapping[Span, list[ForcedSpan]]  # of a sentence, by the span that they are for
 
 
 def prepare(
@@ -63,62 +66,73 @@ class Prepared:
         self._plain: dict[int, Plan] = {}  # without rules
 
     def decode(
-        self, spans: Sequence[Sequence[ForcedSpan]] | None = None, nbest: int | None = 1
+        self,
+        spans: Sequence[Sequence[ForcedSpan]] | None = None,
+        nbest: int | None = 1,
+        rows: Sequence[int] | None = None,
     ) -> list[CkyResult]:
         """The best strings, or all, of each sentence under the rules given for it.
 
         A string's probability is summed over its derivations in the chart. With forced spans it
-        is given that the tree obeys.
+        is given that the tree obeys. ``rows``: the sentences that are wanted, unless all are.
         """
-        rules: list[Sequence[ForcedSpan]] = [()] * len(self.sources)
-        rules = rules if spans is None else list(spans)
-        if len(rules) != len(self.sources):
-            raise ValueError(f"rules for {len(rules)} sentences, but there are {len(self.sources)}")
-        for sentence, (source, own) in enumerate(zip(self.sources, rules, strict=True)):
-            check_spans(sentence, source.length, own)
-        plans = self.plans(rules)
+        rows = range(len(self.sources)) if rows is None else rows
+        spans = [()] * len(rows) if spans is None else spans
+        if len(spans) != len(rows):
+            raise ValueError(f"rules for {len(spans)} sentences, but there are {len(rows)}")
+        for sentence, own in zip(rows, spans, strict=True):
+            check_spans(sentence, self.sources[sentence].length, own)
+        plans = self.plans(spans, rows)
+        rules = {sentence: by_span(own) for sentence, own in zip(rows, spans, strict=True)}
         self.candidates.fill(
             place
             for sentence, plan in plans.items()
             for place in self._places(sentence, plan)
-            if not forced(_at(place, rules[sentence]))
+            if not forced(_at(place, rules))
+        )
+        self.candidates.score_targets(
+            ((sentence, rule.start, rule.stop), list(rule.choices.values()))
+            for sentence, own in zip(rows, spans, strict=True)
+            for rule in forced(own)
         )
         extra = StringPool()
-        charts = [
-            self._chart(sentence, plan, rules[sentence], extra) for sentence, plan in plans.items()
-        ]
+        charts = [self._chart(sentence, plan, rules, extra) for sentence, plan in plans.items()]
         pool = self.candidates.pool.joined(extra)
         found = run_charts(charts, pool, self.settings.beam_size, nbest)
         results = {}
-        for sentence, result in zip(plans, found, strict=True):
+        for (sentence, plan), result in zip(plans.items(), found, strict=True):
             hypotheses = [
-                hypothesis(string.log_mass, [pool.phrase(*leaf) for leaf in string.leaves])
+                hypothesis(
+                    string.log_mass,
+                    [pool.phrase(*leaf) for leaf in string.leaves],
+                    string.log_best,
+                    string.posterior,
+                )
                 for string in result.strings
             ]
-            results[sentence] = CkyResult(hypotheses, result.posterior, None)
-        for sentence, own in enumerate(rules):
+            results[sentence] = CkyResult(hypotheses, ignored=plan.ignored)
+        for sentence, own in zip(rows, spans, strict=True):
             if sentence not in results:
-                results[sentence] = self._without_chart(sentence, own, nbest)
-            if not results[sentence].hypotheses:
-                raise ValueError(
-                    f"sentence {sentence}: the model gives no translation a probability; "
-                    "its weights may be NaN"
-                )
-        return [results[sentence] for sentence in range(len(rules))]
+                results[sentence] = self._without_chart(sentence, own, rules, nbest)
+        return [results[sentence] for sentence in rows]
 
-    def plans(self, rules: Sequence[Sequence[ForcedSpan]]) -> dict[int, Plan]:
+    def plans(
+        self, rules: Sequence[Sequence[ForcedSpan]], rows: Sequence[int] | None = None
+    ) -> dict[int, Plan]:
         """What the chart of each sentence holds, but for those that are too long for one."""
-        new = [s for s in sorted(self._scores) if rules[s] or s not in self._plain]
-        made = plan_sentences(
+        rows = range(len(self.sources)) if rows is None else rows
+        own = {row: given for row, given in zip(rows, rules, strict=True) if row in self._scores}
+        new = [row for row, given in own.items() if given or row not in self._plain]
+        found = plan_sentences(
             self.model,
-            [self.sources[s].length for s in new],
-            [self._scores[s] for s in new],
-            [rules[s] for s in new],
+            [self.sources[row].length for row in new],
+            [self._scores[row] for row in new],
+            [own[row] for row in new],
             self.settings,
         )
-        ruled = {s: plan for s, plan in zip(new, made, strict=True) if rules[s]}
-        self._plain |= {s: plan for s, plan in zip(new, made, strict=True) if not rules[s]}
-        return {s: ruled[s] if s in ruled else self._plain[s] for s in sorted(self._scores)}
+        made = dict(zip(new, found, strict=True))
+        self._plain |= {row: plan for row, plan in made.items() if not own[row]}
+        return {row: made[row] if row in made else self._plain[row] for row in own}
 
     def _places(self, sentence: int, plan: Plan) -> Iterator[Place]:
         """The phrases that a plan keeps."""
@@ -126,7 +140,7 @@ class Prepared:
             yield sentence, start, stop
 
     def _chart(
-        self, sentence: int, plan: Plan, rules: Sequence[ForcedSpan], extra: StringPool
+        self, sentence: int, plan: Plan, rules: Mapping[int, Rules], extra: StringPool
     ) -> Chart:
         length = self.sources[sentence].length
         begins, counts = np.zeros((2, span_count(length)), np.int64)
@@ -138,15 +152,19 @@ class Prepared:
         return Chart(length, plan.segments, self._scores[sentence], begins, counts, log_counts)
 
     def _without_chart(
-        self, sentence: int, rules: Sequence[ForcedSpan], nbest: int | None
+        self,
+        sentence: int,
+        spans: Sequence[ForcedSpan],
+        rules: Mapping[int, Rules],
+        nbest: int | None,
     ) -> CkyResult:
         """Flat, or, where rules must be obeyed, phrases in source order."""
         length, limit = self.sources[sentence].length, self.settings.max_cky_length
-        reason = f"{length} tokens are more than max_cky_length = {limit}"
+        reason = f"{length} tokens, more than max_cky_length = {limit}"
         longest = self.settings.max_phrase_length or self.model.config.max_phrase_length or length
-        pieces = cut_around(length, min(longest, max(1, limit)), forced(rules))
+        pieces = cut_around(length, min(longest, max(1, limit)), forced(spans))
         note = "cut at the rules, phrases in source order"
-        if not forced(rules):
+        if not forced(spans):
             pieces, note = [(0, length)], "translated flat"
         places = [(sentence, start, stop) for start, stop in pieces]
         self.candidates.fill(
@@ -159,12 +177,12 @@ class Prepared:
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
             for (_, start, stop), (begin, count) in zip(places, strings, strict=True)
         ]
-        posterior = [0.0] * (len(pieces) - 1) + [1.0]
         hypotheses = in_source_order(choices, max(self.settings.beam_size, nbest or 1))[:nbest]
-        ignored = [rule.rule for rule in rules if (rule.start, rule.stop) not in pieces]
-        return CkyResult(hypotheses, posterior, f"{reason}: {note}", ignored)
+        cut = {*pieces}
+        ignored = [rule.rule for rule in spans if (rule.start, rule.stop) not in cut]
+        return CkyResult(hypotheses, f"{reason}: {note}", ignored)
 
 
-def _at(place: Place, rules: Sequence[ForcedSpan]) -> list[ForcedSpan]:
+def _at(place: Place, rules: Mapping[int, Rules]) -> list[ForcedSpan]:
     """The rules for exactly this span."""
-    return [rule for rule in rules if (rule.start, rule.stop) == place[1:]]
+    return rules[place[0]].get(place[1:], [])

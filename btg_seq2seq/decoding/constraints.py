@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from btg_seq2seq.grammar import Span
+
 
 @dataclass(frozen=True)
 class ForcedSpan:
@@ -21,6 +23,8 @@ class ForcedSpan:
         rule: number of the rule, for the record.
         mode: ``"force"``: the span is a phrase and becomes one of the targets; the seq2seq model's
             probabilities say which. ``"prefer"``: each target has probability 1 and competes.
+        spelled: what the model is asked for each target, where that is not the target itself
+            but tokens that others share with it.
     """
 
     start: int
@@ -28,6 +32,7 @@ class ForcedSpan:
     targets: tuple[tuple[int, ...], ...]
     rule: int
     mode: Literal["force", "prefer"] = "force"
+    spelled: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.stop:
@@ -36,6 +41,13 @@ class ForcedSpan:
             raise ValueError(f"rule {self.rule}: it needs targets, each of one or more tokens")
         if self.mode not in ("force", "prefer"):
             raise ValueError(f"rule {self.rule}: the mode is force or prefer, not {self.mode!r}")
+        if self.spelled and len(self.spelled) != len(self.targets):
+            raise ValueError(f"rule {self.rule}: tokens must be given for all targets, or for none")
+
+    @property
+    def choices(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """The targets, each once, and what the model is asked for them."""
+        return dict(zip(self.targets, self.spelled or self.targets, strict=True))
 
 
 def check_spans(sentence: int, length: int, spans: Sequence[ForcedSpan]) -> None:
@@ -52,6 +64,14 @@ def check_spans(sentence: int, length: int, spans: Sequence[ForcedSpan]) -> None
                 f"sentence {sentence}: rule {first.rule} forces tokens {first.start}:{first.stop} "
                 f"and rule {second.rule} forces {second.start}:{second.stop}; leave one of them out"
             )
+
+
+def by_span(rules: Sequence[ForcedSpan]) -> dict[Span, list[ForcedSpan]]:
+    """The rules of a sentence by the span that they are for."""
+    result: dict[Span, list[ForcedSpan]] = {}
+    for rule in rules:
+        result.setdefault((rule.start, rule.stop), []).append(rule)
+    return result
 
 
 def forced(spans: Sequence[ForcedSpan]) -> list[ForcedSpan]:

@@ -46,4 +46,4 @@ def in_source_order(choices: Sequence[Sequence[PhraseRecord]], beam_size: int) -
                 longer[string] = own
         ranked = sorted(longer.items(), key=lambda item: (-item[1][0], item[0]))
         beam = dict(ranked[:beam_size])
-    return [hypothesis(mass, phrases) for mass, _, phrases in beam.values()]
+    return [hypothesis(mass, phrases, best) for mass, best, phrases in beam.values()]

@@ -82,9 +82,15 @@ class PhraseTable:
         sources: Sequence[str],
         targets: Sequence[str],
         segments: int | None = None,
-    ) -> None:
-        """Count the phrases of the most probable derivation of each sentence pair."""
-        for pair in translator.align(sources, targets, segments):
+    ) -> list[int]:
+        """Count the phrases of the most probable derivation of each sentence pair.
+
+        Returns which pairs have none, because they are too long for the grammar.
+        """
+        too_long = []
+        for rank, pair in enumerate(translator.align(sources, targets, segments)):
+            if pair.derivation is None and pair.source.strip() and pair.text.strip():
+                too_long.append(rank)
             for phrase in pair.derivation.phrases if pair.derivation else ():
                 if _is_words(pair.source, phrase.source_span) and _is_words(
                     pair.text, phrase.target_span
@@ -92,12 +98,18 @@ class PhraseTable:
                     self.add(phrase.source, phrase.target, 1.0, phrase.log_prob)
                 else:
                     self.left_out += 1
+        return too_long
 
-    def add_sources(self, translator: Translator, texts: Sequence[str]) -> None:
-        """Count what the source parser and the seq2seq model expect, for each sentence."""
-        sources = [source for source in translator.read(texts) if source.tokens]
+    def add_sources(self, translator: Translator, texts: Sequence[str]) -> list[int]:
+        """Count what the source parser and the seq2seq model expect, for each sentence.
+
+        Returns which sentences were left out, because they are too long for a chart.
+        """
+        read = list(enumerate(translator.read(texts)))
+        ranks = [rank for rank, source in read if source.tokens]
+        sources = [source for _, source in read if source.tokens]
         if not sources:
-            return
+            return []
         framed = [translator.framed(source.tokens) for source in sources]
         prepared = prepare(translator.model, framed, translator.settings)
         plans = prepared.plans([()] * len(sources))
@@ -114,6 +126,7 @@ class PhraseTable:
             prepared.candidates.fill(place for place in weights if place[1:] != (0, length))
             for place, weight in weights.items():
                 self._add_span(translator, sources[row], prepared, place, weight)
+        return [rank for row, rank in enumerate(ranks) if row not in plans]
 
     def _add_span(
         self,

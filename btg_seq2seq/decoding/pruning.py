@@ -17,27 +17,18 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.chart import Floats, Skeleton, skeletons
+from btg_seq2seq.decoding.chart import Floats, Skeleton, leaves_beside, skeletons
 from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases, forced
 from btg_seq2seq.decoding.encoding import Source, padded_states
 from btg_seq2seq.decoding.settings import CompleteSettings, DecodingSettings
 from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, splits, truncated_geometric
-from btg_seq2seq.grammar.packing import split_count
+from btg_seq2seq.grammar.packing import span_count, split_count
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 Mask = NDArray[np.bool_]
 
 # Scores are cut to this size where a model gives infinite ones, or none.
 LARGEST_SCORE = 1e6
-
-
-@dataclass(frozen=True)
-class Request:
-    """A sentence as the source parser sees it, and the rules for it."""
-
-    length: int
-    scores: Floats  # [splits, 2]
-    rules: Sequence[ForcedSpan] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +40,7 @@ class Plan:
     log_counts: Floats  # [segments]: log p(n | x)
     log_partitions: Floats  # [segments]: summed weight of all trees with n leaves; 0 if none
     posterior: Floats  # [spans]: probability of being a phrase, given n > 1
+    ignored: list[int]  # preferred rules whose span is a phrase of no tree
 
 
 def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
@@ -69,41 +61,32 @@ def plan_sentences(
     rules: Sequence[Sequence[ForcedSpan]],
     settings: DecodingSettings,
 ) -> list[Plan]:
-    """Plans with what the settings say, or else the model."""
-    requests = [Request(*own) for own in zip(lengths, scores, rules, strict=True)]
+    """Decide for each sentence, on its own, which spans are translated.
+
+    ``scores`` are the source parser's, ``[splits, 2]`` each. What the settings leave open is as
+    the model says.
+    """
     chosen = settings.completed_by(model.config)
-    return make_plans(requests, chosen, chosen.max_segments, chosen.max_phrase_length)
-
-
-def make_plans(
-    requests: Sequence[Request],
-    settings: CompleteSettings,
-    max_segments: int,
-    max_phrase_length: int | None,
-) -> list[Plan]:
-    """Decide for each sentence, on its own, which spans are translated."""
-    shapes = [_Shape.of(request, max_segments, max_phrase_length) for request in requests]
-    trees = skeletons(
-        [request.scores for request in requests],
-        [request.length for request in requests],
-        [shape.segments for shape in shapes],
-        [shape.allowed for shape in shapes],
-    )
+    shapes = [_Shape.of(*own, chosen) for own in zip(lengths, rules, strict=True)]
+    segments, allowed = [shape.segments for shape in shapes], [shape.allowed for shape in shapes]
+    trees = skeletons(scores, lengths, segments, allowed)
     log_counts = [
-        count_log_probs(settings, shape.may_be_whole, tree.log_partitions)
+        count_log_probs(chosen, shape.may_be_whole, tree.log_partitions)
         for shape, tree in zip(shapes, trees, strict=True)
     ]
-    posteriors = _leaf_posteriors(requests, shapes, log_counts)
+    posteriors = _leaf_posteriors(shapes, scores, rules, log_counts)
+    beside = _beside_preferred(shapes, scores, rules, log_counts)
     return [
         Plan(
             shape.segments,
-            _kept(request, shape, tree, log_count, posterior, settings),
+            _kept(shape, tree, log_count, posterior, neighbours, chosen),
             log_count,
             np.where(np.isfinite(tree.log_partitions), tree.log_partitions, 0.0),
             posterior,
+            _ignored(shape, own, log_count, neighbours),
         )
-        for request, shape, tree, log_count, posterior in zip(
-            requests, shapes, trees, log_counts, posteriors, strict=True
+        for shape, tree, own, log_count, posterior, neighbours in zip(
+            shapes, trees, rules, log_counts, posteriors, beside, strict=True
         )
     ]
 
@@ -112,6 +95,7 @@ def make_plans(
 class _Shape:
     """Which trees a sentence may have at all."""
 
+    length: int
     segments: int
     limit: int | None  # longest phrase, or nothing for no limit
     allowed: Mask  # [spans]: what may be a phrase beside others
@@ -119,28 +103,34 @@ class _Shape:
     is_raised: bool  # rules needed more phrases than there should be
 
     @classmethod
-    def of(cls, request: Request, max_segments: int, max_phrase_length: int | None) -> _Shape:
-        length, segments = request.length, min(request.length, max_segments)
+    def of(cls, length: int, rules: Sequence[ForcedSpan], settings: CompleteSettings) -> _Shape:
+        segments = min(length, settings.max_segments)
         own = torch.tensor([length]), torch.tensor([segments])
-        limit = int(phrase_length_limits(*own, max_phrase_length))
-        must = forced(request.rules)
-        needed = fewest_phrases(length, limit, request.rules) if must else 1
+        limit = int(phrase_length_limits(*own, settings.max_phrase_length))
+        must = forced(rules)
+        needed = fewest_phrases(length, limit, rules) if must else 1
         start, stop = spans(length).numpy().T
-        whole = (start == 0) & (stop == length)
         allowed = stop - start <= limit
-        for rule in request.rules:
-            allowed |= (start == rule.start) & (stop == rule.stop)
+        for rule in rules:
+            allowed[_index(rule)] = True
             limit = max(limit, rule.stop - rule.start)
         for rule in must:
-            overlaps = (start < rule.stop) & (stop > rule.start)
-            allowed &= ~overlaps | ((start == rule.start) & (stop == rule.stop))
+            allowed &= (start >= rule.stop) | (stop <= rule.start)
+        allowed[[_index(rule) for rule in must]] = True
+        allowed[span_count(length - 1)] = False  # the whole sentence
         return cls(
+            length,
             max(segments, needed),
-            None if max_phrase_length is None else limit,
-            allowed & ~whole,
+            None if settings.max_phrase_length is None else limit,
+            allowed,
             not must or (must[0].start, must[0].stop) == (0, length),
             needed > segments,
         )
+
+
+def _index(rule: ForcedSpan) -> int:
+    """The packed index of a rule's span."""
+    return span_count(rule.stop - 1) + rule.start
 
 
 def count_log_probs(
@@ -169,13 +159,15 @@ def count_log_probs(
 
 
 def _leaf_posteriors(
-    requests: Sequence[Request],
     shapes: Sequence[_Shape],
+    scores: Sequence[Floats],
+    rules: Sequence[Sequence[ForcedSpan]],
     log_counts: Sequence[Floats],
 ) -> list[Floats]:
     """Probability that each span is a leaf, mixed over n > 1.
 
-    0 where there is no such n, and where rules raised it: what they leave is not pruned by it.
+    0 where there is no such n, and where rules raised it: of what they leave, only the best trees
+    are kept.
     """
     result = [np.zeros(len(shape.allowed)) for shape in shapes]
     groups: dict[int | None, list[int]] = defaultdict(list)
@@ -183,10 +175,12 @@ def _leaf_posteriors(
         if np.isfinite(log_count[1:]).any() and not shape.is_raised:
             groups[shape.limit].append(sentence)
     for limit, sentences in groups.items():
-        scores = [torch.from_numpy(_conditioned(requests[sentence])) for sentence in sentences]
+        own = [
+            torch.from_numpy(_conditioned(shapes[s].length, scores[s], rules[s])) for s in sentences
+        ]
         crf = TreeCRF(
-            pad_sequence(scores, batch_first=True),
-            torch.tensor([requests[sentence].length for sentence in sentences]),
+            pad_sequence(own, batch_first=True),
+            torch.tensor([shapes[sentence].length for sentence in sentences]),
             torch.tensor([shapes[sentence].segments for sentence in sentences]),
             limit,
         )
@@ -200,19 +194,18 @@ def _leaf_posteriors(
     return result
 
 
-def _conditioned(request: Request) -> Floats:
+def _conditioned(length: int, scores: Floats, rules: Sequence[ForcedSpan]) -> Floats:
     """Scores whose trees have the borders of forced spans and none inside of them.
 
     A fencepost between two phrases is where exactly one node is split, so a large score there
     leaves no weight to trees without it.
     """
-    must = [rule for rule in forced(request.rules) if rule.stop - rule.start < request.length]
+    must = [rule for rule in forced(rules) if rule.stop - rule.start < length]
     if not must:
-        return request.scores
-    middle = splits(request.length).numpy()[:, 1]
-    spread = float(np.ptp(request.scores))
-    large = 50.0 + 2 * request.length * spread
-    scores = request.scores.copy()
+        return scores
+    middle = splits(length).numpy()[:, 1]
+    large = 50.0 + 2 * length * float(np.ptp(scores))
+    scores = scores.copy()
     for rule in must:
         inside = (middle > rule.start) & (middle < rule.stop)
         scores[inside] -= large
@@ -221,12 +214,38 @@ def _conditioned(request: Request) -> Floats:
     return scores
 
 
+def _beside_preferred(
+    shapes: Sequence[_Shape],
+    scores: Sequence[Floats],
+    rules: Sequence[Sequence[ForcedSpan]],
+    log_counts: Sequence[Floats],
+) -> list[Mask]:
+    """Leaves of the best trees in which preferred spans are leaves, ``[spans]`` each."""
+    result = [np.zeros_like(shape.allowed) for shape in shapes]
+    wanted = {}
+    for sentence, (shape, own) in enumerate(zip(shapes, rules, strict=True)):
+        places = [_index(rule) for rule in own if rule.mode == "prefer"]
+        if places:
+            wanted[sentence] = np.zeros_like(shape.allowed)
+            wanted[sentence][places] = True
+    found = leaves_beside(
+        [scores[s] for s in wanted],
+        [shapes[s].length for s in wanted],
+        [log_counts[s] for s in wanted],
+        [shapes[s].allowed for s in wanted],
+        list(wanted.values()),
+    )
+    for sentence, leaves in zip(wanted, found, strict=True):
+        result[sentence] = leaves
+    return result
+
+
 def _kept(
-    request: Request,
     shape: _Shape,
     tree: Skeleton,
     log_counts: Floats,
     posterior: Floats,
+    beside: Mask,
     settings: DecodingSettings,
 ) -> Mask:
     several = [n for n in range(1, shape.segments) if np.isfinite(log_counts[n])]
@@ -234,10 +253,16 @@ def _kept(
         return np.zeros_like(shape.allowed)
     if settings.span_threshold == 0:
         return shape.allowed
-    kept = posterior >= settings.span_threshold
+    kept = (posterior >= settings.span_threshold) | beside
     for n in several:
         kept[tree.best[n]] = True
-    start, stop = spans(request.length).numpy().T
-    for rule in request.rules:
-        kept |= (start == rule.start) & (stop == rule.stop)
     return kept & shape.allowed
+
+
+def _ignored(
+    shape: _Shape, rules: Sequence[ForcedSpan], log_counts: Floats, beside: Mask
+) -> list[int]:
+    """Preferred rules that no tree obeys."""
+    may_compete = beside.copy()
+    may_compete[span_count(shape.length - 1)] = np.isfinite(log_counts[0])  # the whole sentence
+    return [rule.rule for rule in rules if rule.mode == "prefer" and not may_compete[_index(rule)]]

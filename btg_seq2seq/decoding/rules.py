@@ -1,13 +1,15 @@
 """Translation rules: what they say, where they come from, and where they match.
 
 A rule is a source phrase and one or more targets. Matching is on word boundaries of the text (see
-``words``), longest match first, all occurrences. What cannot be obeyed is told, never dropped in
-silence. How a match is forced on the decoder is left to ``translator`` and ``constraints``.
+``words``), longest match first, all occurrences. What loses against another rule is told, never
+dropped in silence. How a match is forced on the decoder is left to ``assignment`` and
+``constraints``.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -121,12 +123,14 @@ class RuleSet:
         for key in _keys(rule.source, rule.case):
             node = node.setdefault(key, {})
         known: list[Rule] = node.setdefault(None, [])
-        forcing = next((other for other in known if other.mode != "prefer"), None)
-        if forcing is not None and rule.mode != "prefer":
-            if (forcing.mode, forcing.targets) != (rule.mode, rule.targets):
-                self.problems.append(f"rule {rule} contradicts {forcing}, which is used")
+        if rule.mode == "prefer":
+            known.append(rule)
+        elif not known or known[0].mode == "prefer":
+            known.insert(0, rule)  # where the next one that forces finds it
+        else:
+            if (known[0].mode, known[0].targets) != (rule.mode, rule.targets):
+                self.problems.append(f"rule {rule} contradicts {known[0]}, which is used")
             return
-        known.append(rule)
         self.rules.append(rule)
 
     @property
@@ -142,14 +146,18 @@ class RuleSet:
         its kind.
         """
         kept: list[Match] = []
+        forcing: list[Match] = []  # of those kept; from left to right
         notices: list[str] = []
         for match in sorted(self._occurrences(text), key=_precedence):
             self._matched.add(match.rule)
-            winner = next((one for one in kept if _excludes(one, match)), None)
-            if winner is None:
-                kept.append(match)
-            else:
-                notices.append(f"rule {match.rule} gives way to {winner.rule}, which it overlaps")
+            place = bisect_right(forcing, match.start, key=lambda one: one.stop)
+            if place < len(forcing) and forcing[place].overlaps(match):
+                winner = forcing[place].rule
+                notices.append(f"rule {match.rule} gives way to {winner}, which it overlaps")
+                continue
+            kept.append(match)
+            if match.rule.mode != "prefer":
+                forcing.insert(place, match)
         kept.sort(key=lambda match: (match.start, match.stop))
         return kept, notices
 
@@ -175,10 +183,6 @@ def _precedence(match: Match) -> tuple[bool, int, int, bool]:
     rule = match.rule
     length = match.stop - match.start
     return (rule.mode == "prefer", -length, match.start, rule.case == "insensitive")
-
-
-def _excludes(winner: Match, match: Match) -> bool:
-    return winner.rule.mode != "prefer" and winner.overlaps(match)
 
 
 def _keys(source: str, case: CasePolicy) -> list[str]:

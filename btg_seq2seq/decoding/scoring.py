@@ -56,7 +56,7 @@ def score_strings(
     return [
         _score(writer, source, by_rank[rank])
         if rank in by_rank
-        else _without_source(any(variants[rank]))
+        else _without_tokens(source, variants[rank])
         for rank, source in enumerate(sources)
     ]
 
@@ -64,13 +64,17 @@ def score_strings(
 def _score(
     writer: TargetWriter, source: SourceText, found: list[tuple[tuple[int, ...], TargetMass]]
 ) -> Score:
-    hypotheses = [Hypothesis(tokens, mass.log_mass, mass.derivation) for tokens, mass in found]
+    hypotheses = [
+        Hypothesis(tokens, mass.log_mass, mass.derivation, mass.log_best)
+        for tokens, mass in found
+        if mass.derivation is not None
+    ]
     best = to_translation(writer, Assignment(source), hypotheses, 1, mode="given")
     flat = log_sum([mass.flat_log_prob for _, mass in found])
     return Score(flat, log_sum([mass.log_mass for _, mass in found]), best.derivation)
 
 
-def _without_source(is_translated: bool) -> Score:
-    """An empty source becomes an empty translation, and nothing else."""
-    log_prob = -math.inf if is_translated else 0.0
+def _without_tokens(source: SourceText, strings: Sequence[tuple[int, ...]]) -> Score:
+    """An empty source becomes an empty translation, and nothing else; any other needs a string."""
+    log_prob = -math.inf if source.tokens or any(strings) else 0.0
     return Score(log_prob, log_prob, None)

@@ -42,9 +42,13 @@ class SourceText:
         return [*starts, len(self.text)]
 
     def token_span(self, start: int, stop: int) -> Span | None:
-        """Tokens that stand for the characters; nothing where these end inside of a token."""
+        """Tokens that stand for the characters; nothing where these end inside of a token.
+
+        Tokens of white space belong to what is behind them; at the end of a text, to the last word.
+        """
         first = self._fencepost(start)
-        last = self._fencepost(stop)
+        is_end = self._skip_space(stop) == len(self.text)
+        last = len(self.tokens) if is_end else self._fencepost(stop)
         return None if first is None or last is None or first >= last else (first, last)
 
     def characters(self, start: int, stop: int) -> Span:

@@ -3,7 +3,7 @@
 The sum is over the same trees, phrases and numbers of phrases as in cky decoding with the same
 settings, but over all translations that beam search could find (the limits of length hold), not
 only those that a beam holds. So it is what cky decoding reports with an unbounded beam, and never
-less than what it reports with a finite one. ``Prepared.score`` has the latter.
+less than what it reports with a finite one. ``PreparedTexts.score`` has the latter.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class TargetMass:
     flat_log_prob: float  # log p(y | x) of the seq2seq model
     log_mass: float  # log of the sum over derivations, whole sentences among them
     derivation: DerivationRecord | None  # nothing where there is none
+    log_best: float  # log mass of the best derivation
 
 
 def target_mass(
@@ -91,13 +92,15 @@ def _score(
     as_whole = flat if is_reachable else -np.inf
     whole = [PhraseRecord(0, source.length, target, flat, None)]
     if source.length > settings.max_cky_length:
-        return TargetMass(flat, as_whole, hypothesis(flat, whole).derivation)
+        return TargetMass(flat, as_whole, hypothesis(flat, whole).derivation, as_whole)
     (scores,) = prior_scores(model, [source])
     (plan,) = plan_sentences(model, [source.length], [scores], [()], settings)
     log_masses, bests = np.full((2, plan.segments), -np.inf)
     log_masses[0] = bests[0] = as_whole
     records = np.zeros((plan.segments, plan.segments, 3), np.int64)
-    places = np.flatnonzero(plan.kept)
+    # The phrases of no tree reach over a target that is longer: there is nothing to fill in.
+    longest += (plan.segments - 1) * (settings.max_output_extra + 1)
+    places = np.flatnonzero(plan.kept if len(target) <= longest else np.zeros_like(plan.kept))
     tables = _phrase_tables(model, source, target, places.tolist(), settings)
     if len(places) and len(target) > 1:
         leaves = np.repeat(tables[:, None], 2, 1)
@@ -117,7 +120,8 @@ def _score(
             log_prob = float(tables[leaf_rows[place], a, c])
             phrases.append(PhraseRecord(start, stop, target[a:c], log_prob, None))
     found = None if bests[best] == -np.inf else hypothesis(0.0, phrases).derivation
-    return TargetMass(flat, float(np.logaddexp.reduce(log_masses)), found)
+    log_mass = float(np.logaddexp.reduce(log_masses))
+    return TargetMass(flat, log_mass, found, float(bests[best]))
 
 
 def _factors(plan: Plan) -> Floats:

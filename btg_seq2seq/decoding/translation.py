@@ -1,7 +1,7 @@
 """What a translation is: its text, how likely it is, and where every word came from.
 
 Results are plain values without tensors, written as JSON and read back. Making them of what the
-decoder found is left to ``translator``.
+decoder found is left to ``results``.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -19,10 +19,11 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.decoding.alignment import aligned, best_derivations
 from btg_seq2seq.decoding.assignment import Assigner, Assignment
+from btg_seq2seq.decoding.beam_search import Level
 from btg_seq2seq.decoding.cky import Prepared, prepare
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.records import CkyResult
-from btg_seq2seq.decoding.results import log_sum, to_translation
+from btg_seq2seq.decoding.records import CkyResult, Hypothesis
+from btg_seq2seq.decoding.results import Written, log_sum, to_translation
 from btg_seq2seq.decoding.rules import Rule, RuleSet
 from btg_seq2seq.decoding.scoring import Score, score_strings
 from btg_seq2seq.decoding.settings import DecodingSettings
@@ -39,7 +40,7 @@ CHUNK = 256  # texts that are held in memory, encoded, at a time
 
 
 class SentenceLengthError(ValueError):
-    """A sentence, by its rank in the call, that is longer than the model can read."""
+    """A sentence, by its rank in the call, that is longer than the model can read or write."""
 
     def __init__(self, sentence: int, reason: str) -> None:
         super().__init__(f"sentence {sentence}: {reason}")
@@ -136,8 +137,20 @@ class Translator:
         read = self.read(sources)
         framed = [self.framed(source.tokens) for source in read]
         chosen = replace(self.settings, **settings)
+        for sentence, target in enumerate(targets):
+            self.check_target(target, sentence)
         strings = [self._token_strings(target) for target in targets]
         return score_strings(self.model, self.writer, read, framed, strings, chosen)
+
+    def check_target(self, target: Target, sentence: int = 0) -> None:
+        """An error where a given translation is longer than the model can score."""
+        longest = max(map(len, self._token_strings(target)), default=0)
+        most = Level.sentence(self.model.backbone).longest(self.model.backbone, longest)
+        if longest > most:
+            raise SentenceLengthError(
+                sentence,
+                f"its translation has {longest} tokens, but the model writes no more than {most}",
+            )
 
     def _token_strings(self, target: Target) -> list[tuple[int, ...]]:
         if isinstance(target, str):
@@ -196,7 +209,6 @@ class Translator:
                 hypotheses.get(rank, []),
                 nbest,
                 mode="flat",
-                segment_posterior=(1.0,) if rank in hypotheses else (),
                 are_probabilities=not settings.length_normalised,
             )
             for rank, source in enumerate(sources)
@@ -207,7 +219,7 @@ class PreparedTexts:
     """Texts with their encoder states and phrase candidates, to be translated with any rules.
 
     What one call has decoded, the next one uses again: a sentence is encoded anew only if a rule
-    ends inside of one of its tokens.
+    that is forced or kept ends inside of one of its tokens.
     """
 
     def __init__(
@@ -222,8 +234,7 @@ class PreparedTexts:
         """Translate by the grammar with these rules; see ``Translator.translate``."""
         check_nbest(nbest, self.settings)
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
-        assigner = Assigner(self.translator.reader, self.translator.writer, rule_set)
-        assignments = [assigner.assign(source) for source in self.sources]
+        assignments = self._assign(rule_set)
         results = self._decode(assignments)
         translations = [
             to_translation(
@@ -232,7 +243,6 @@ class PreparedTexts:
                 result.hypotheses,
                 nbest,
                 mode="cky",
-                segment_posterior=result.segment_posterior,
                 fallback=result.fallback,
                 are_probabilities=not self.settings.length_normalised,
             )
@@ -249,15 +259,43 @@ class PreparedTexts:
         probabilities that are exact.
         """
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
-        assigner = Assigner(self.translator.reader, self.translator.writer, rule_set)
-        results = self._decode([assigner.assign(source) for source in self.sources])
+        assignments = self._assign(rule_set)
+        results = self._decode(assignments)
         scores = []
-        for source, result, target in zip(self.sources, results, targets, strict=True):
-            strings = self.translator._token_strings(target)
-            known = {own.tokens: own.log_prob for own in result.hypotheses}
-            found = [known.get(tokens, -math.inf) for tokens in strings]
-            scores.append(log_sum(found) if source.tokens or any(strings) else 0.0)
+        for assignment, result, target in zip(assignments, results, targets, strict=True):
+            strings = {*self.translator._token_strings(target)}
+            text = target.text if isinstance(target, Translation) else None
+            found = [
+                own.log_prob
+                for own in result.hypotheses
+                if self._is_one_of(assignment, own, strings, text)
+            ]
+            is_empty = not assignment.source.tokens and not any(strings)
+            # Scores that are no probabilities are not added, as in ``to_translation``.
+            total = (
+                max(found, default=-math.inf) if self.settings.length_normalised else log_sum(found)
+            )
+            scores.append(0.0 if is_empty else total)
         return scores
+
+    def _is_one_of(
+        self,
+        assignment: Assignment,
+        hypothesis: Hypothesis,
+        strings: Collection[tuple[int, ...]],
+        text: str | None,
+    ) -> bool:
+        """Whether a hypothesis has one of the token strings, and reads as the text, if there is."""
+        written = Written.of(self.translator.writer, assignment, hypothesis)
+        return written.tokens in strings and text in (None, written.text)
+
+    def _assign(self, rules: RuleSet) -> list[Assignment]:
+        """Find the rules in all texts."""
+        translator = self.translator
+        frame = len(translator.framed([]))
+        longest = None if translator.longest is None else translator.longest - frame
+        assigner = Assigner(translator.reader, translator.writer, rules, longest)
+        return [assigner.assign(source) for source in self.sources]
 
     def prepare(self, ranks: Iterable[int], sources: Sequence[SourceText]) -> None:
         """Encode those of the sentences that are new, or have other tokens than before."""
@@ -270,30 +308,31 @@ class PreparedTexts:
                 self._places[rank, sources[rank].tokens] = group, row
 
     def _decode(self, assignments: Sequence[Assignment]) -> list[CkyResult]:
-        """All that the beams hold, for each sentence."""
-        results = [CkyResult([], [], None) for _ in assignments]
+        """The best strings of each sentence under its rules, as many as a beam holds."""
+        results = [CkyResult([]) for _ in assignments]
         ranks = [rank for rank, assignment in enumerate(assignments) if assignment.source.tokens]
         self.prepare(ranks, [assignment.source for assignment in assignments])
         places = {rank: self._places[rank, assignments[rank].source.tokens] for rank in ranks}
         for group, prepared in enumerate(self._groups):
             rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
-            if not rows:
-                continue
-            spans = [
-                assignments[rows[row]].spans if row in rows else []
-                for row in range(len(prepared.sources))
-            ]
-            found = prepared.decode(spans, self.settings.beam_size)
-            for row, rank in rows.items():
-                results[rank] = found[row]
+            if rows:
+                spans = [assignments[rank].spans for rank in rows.values()]
+                found = prepared.decode(spans, self.settings.beam_size, list(rows))
+                for rank, result in zip(rows.values(), found, strict=True):
+                    results[rank] = result
         return results
 
 
 def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
     """The assignment with a notice for each rule that the decoder passed over."""
+    reason = "the sentence is too long for cky, and its source is none of the pieces"
+    if result.fallback is None:
+        reason = (
+            "max_segments, max_phrase_length, flat_weight and the rules that are forced leave no "
+            "tree in which its source is a phrase"
+        )
     notices = [
-        f"rule {assignment.matches[rank].rule} does not compete: the sentence is too long for "
-        "cky, and its source is none of the pieces"
+        f"rule {assignment.matches[rank].rule} does not compete: {reason}"
         for rank in result.ignored
     ]
     return replace(assignment, notices=[*assignment.notices, *notices])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,9 +11,11 @@ from typing import Any, Literal
 from btg_seq2seq.decoding.alignment import best_derivations
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
-from btg_seq2seq.evaluation.metrics import TextMetrics, text_metrics, tree_accuracy
+from btg_seq2seq.evaluation.metrics import TextMetrics, bleu_with, text_metrics, tree_accuracy
 from btg_seq2seq.grammar import Leaf, Node, Tree
 from btg_seq2seq.text import Bitext, word_token_spans
+
+NUMBER = re.compile(r"^\d+ tokens, ")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,13 @@ class Evaluation:
         """Sentences that were not decoded as asked."""
         return sum(one.fallback is not None for one in self.translations)
 
+    @property
+    def fallback_reasons(self) -> dict[str, int]:
+        """How many of these there are for each reason, the most frequent one first."""
+        reasons = [one.fallback for one in self.translations if one.fallback is not None]
+        # Lengths differ from sentence to sentence: "120 tokens, more than ...".
+        return dict(Counter(NUMBER.sub("", reason) for reason in reasons).most_common())
+
 
 def evaluate(
     translator: Translator,
@@ -46,20 +57,28 @@ def evaluate(
     ``tokenize`` is sacreBLEU's, ``settings`` are fields of ``DecodingSettings``. Trees of the
     bitext are over the words of the source.
     """
+    bleu_with(tokenize)  # what is wrong with it is said before the work
+    gold = None if bitext.trees is None else gold_trees(translator, bitext)
     translations = translator.translate(bitext.source, mode, **settings)
     texts = [translation.text for translation in translations]
     metrics = text_metrics(texts, bitext.target, tokenize)
-    trees = {} if bitext.trees is None else parser_accuracy(translator, bitext)
-    if bitext.trees is not None and mode == "cky":
+    if gold is None:
+        return Evaluation(mode, metrics, translations)
+    trees = _parser_accuracy(translator, bitext, *gold)
+    if mode == "cky":
         found = [one.derivation.tree if one.derivation else None for one in translations]
-        rows, gold = gold_trees(translator, bitext)
-        trees["derivation"] = tree_accuracy([found[row] for row in rows], gold)
+        trees["derivation"] = tree_accuracy([found[row] for row in gold[0]], gold[1])
     return Evaluation(mode, metrics, translations, trees)
 
 
 def parser_accuracy(translator: Translator, bitext: Bitext) -> dict[str, float]:
     """Share of right trees of both parsers, in percent, with the gold number of phrases."""
-    rows, gold = gold_trees(translator, bitext)
+    return _parser_accuracy(translator, bitext, *gold_trees(translator, bitext))
+
+
+def _parser_accuracy(
+    translator: Translator, bitext: Bitext, rows: Sequence[int], gold: Sequence[Tree]
+) -> dict[str, float]:
     read = translator.reader.read
     sources = read([bitext.source[row] for row in rows])
     targets = read([bitext.target[row] for row in rows], side="target")

@@ -32,7 +32,7 @@ def text_metrics(
 ) -> TextMetrics:
     """Compare translations with one reference each; ``tokenize`` is sacreBLEU's, for BLEU."""
     check_same_number(translations, references, "references")
-    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
+    bleu, chrf = bleu_with(tokenize), CHRF()
     return TextMetrics(
         sentences=len(references),
         exact_match=exact_match(translations, references),
@@ -41,6 +41,17 @@ def text_metrics(
         bleu_signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
     )
+
+
+def bleu_with(tokenize: str) -> BLEU:
+    """SacreBLEU's BLEU with one of its tokenizers."""
+    if tokenize not in BLEU.TOKENIZERS:
+        names = ", ".join(sorted(BLEU.TOKENIZERS))
+        raise ValueError(f"sacreBLEU has no tokenizer {tokenize!r}, but {names}")
+    try:
+        return BLEU(tokenize=tokenize)
+    except RuntimeError as error:  # it needs another package
+        raise ValueError(f"tokenizer {tokenize!r}: {' '.join(str(error).split())}") from error
 
 
 def exact_match(translations: Sequence[str], references: Sequence[str]) -> float:

@@ -51,6 +51,7 @@ class Backbone(nn.Module):
         super().__init__()
         self.family = family_of(model.config)
         self.model = model
+        self._note_only_language()
 
     @classmethod
     def load(
@@ -355,9 +356,18 @@ class Backbone(nn.Module):
             return None
         name = "source_language_token_id" if reverse else "target_language_token_id"
         language: int | None = getattr(self.model.config, name, None)
-        if language is None and not reverse:  # a checkpoint that was made for one target language
-            language = getattr(self.model.generation_config, "forced_bos_token_id", None)
         return language
+
+    def _note_only_language(self) -> None:
+        """Write down the language of a checkpoint that was made for one target language.
+
+        It stands in the settings of generation, which are not saved with this model.
+        """
+        config, settings = self.model.config, getattr(self.model, "generation_config", None)
+        forced = getattr(settings, "forced_bos_token_id", None)
+        known = getattr(config, "target_language_token_id", None)
+        if self.family.language_codes and forced is not None and known is None:
+            config.target_language_token_id = forced
 
     def _start_or_none(self) -> int | None:
         try:

@@ -153,7 +153,7 @@ def encode_bitext(
             if data.segmentations is not None and bitext.segmentations is not None:
                 data.segmentations.append(bitext.segmentations[index])
     if not data:
-        raise ValueError(f"nothing to train on: {data.summary()}")
+        raise ValueError(f"no sentence pairs are left: {data.summary()}")
     return data
 
 

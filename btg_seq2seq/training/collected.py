@@ -11,15 +11,17 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from torch import Tensor
 
-from btg_seq2seq.grammar import Segmentation, SegmentationBatch, Tree, TreeBatch
+from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeBatch
+from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import Collator, EncodedBitext
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
-from btg_seq2seq.training.proposals import moved_leaves
-from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, boundary_probabilities
-
-_LIKELY = 0.05  # probability from which on a boundary is considered
+from btg_seq2seq.training.noise import Noise
+from btg_seq2seq.training.proposals import moved_leaves, one_boundary_moved
+from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, likely_boundaries
+from btg_seq2seq.training.settings import ObjectiveSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +76,14 @@ class Derivations:
         *,
         batch_size: int = 64,
         segment_rate: float | None = None,
+        compared: int = 0,
         seed: int = 0,
     ) -> Derivations:
         """The most probable derivations of a set under the model's posterior.
 
         A sentence is cut into as many phrases as it and the model allow; or, with a
-        ``segment_rate``, into a number drawn from the geometric distribution by ``seed``.
+        ``segment_rate``, into a number drawn from the geometric distribution by ``seed``. The
+        posterior's tree may be ``compared`` with so many others, see ``best_derivations``.
         """
         uniforms = np.random.default_rng([seed, 1]).random(len(examples))
         order = np.argsort(examples.lengths.max(1), kind="stable")
@@ -100,9 +104,8 @@ class Derivations:
                 drawn = torch.as_tensor(uniforms[positions], device=segments.device)
                 segments = draw_segments(segments, segment_rate, drawn)
             parsers = Parsers.of(model, reading.pair, segments)
-            trees = parsers.posterior.argmax
-            targets = best_segmentations(model, parsers, trees)
-            spans = torch.cat([trees.phrases, targets.phrases], -1)  # [batch, segments, 4]
+            noise = Noise.of(batch["index"].to(model.device)[reading.rows], seed, 0)
+            spans = best_derivations(model, parsers, noise, compared)  # [batch, segments, 4]
             for position, count, row in zip(
                 positions.tolist(), segments.tolist(), spans.tolist(), strict=True
             ):
@@ -142,16 +145,30 @@ class Derivations:
             raise ValueError(f"{path}: no derivations can be read: {error}") from error
 
 
-def best_segmentations(model: BTGSeq2Seq, parsers: Parsers, trees: TreeBatch) -> SegmentationBatch:
-    """The target phrases that the seq2seq model finds most probable, along given trees.
+def best_derivations(model: BTGSeq2Seq, parsers: Parsers, noise: Noise, compared: int) -> Tensor:
+    """Source and target phrases in target order, ``[batch, phrases, 4]``.
 
-    The leaf parser says where to look: at likely boundaries and near them. It is not asked for the
-    answer, which it would learn from again: mistakes would confirm themselves.
+    Of the posterior's best tree and ``compared`` others with a boundary moved, the one whose
+    phrases translate each other best, in both directions, is taken; and along it the target phrases
+    that the seq2seq model finds most probable. The parsers say where to look. They are not asked
+    for the answer, which they would learn from again: mistakes would confirm themselves.
     """
-    leaves = parsers.leaves(trees)
-    nearby = moved_leaves(leaves, limit=parsers.limit)
-    likely = torch.maximum(boundary_probabilities(leaves), boundary_probabilities(nearby))
-    likely = likely.scatter(1, leaves.argmax.fenceposts, 1.0)
-    rows = torch.arange(len(trees), device=likely.device)
-    own = Leaves(rows, trees.phrases, trees.segments, leaves.limits)
-    return SegmentationSum.of(model, parsers.pair, own, likely >= _LIKELY).argmax
+    pair, limit = parsers.pair, parsers.limit
+    batch, count = len(pair.states), 1 + compared
+    best = parsers.posterior.argmax
+    first = (noise.uniforms(0, 1)[:, 0] * 2**20).long()
+    others = [one_boundary_moved(best, first + n, limit) for n in range(compared)]
+    trees = TreeBatch.interleaved([best, *others])
+    several = pair.repeat(count)
+    leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, limit)
+    likely = likely_boundaries(leaves, moved_leaves(leaves, count, limit), leaves.argmax)
+    boundaries = likely.view(batch, count, -1).amax(1) >= ObjectiveSettings.boundary_threshold
+    sentences = torch.arange(batch, device=likely.device)
+    rows = Leaves(sentences.repeat_interleave(count), trees.phrases, trees.segments, leaves.limits)
+    total = SegmentationSum.of(model, pair, rows, boundaries)
+    targets, chosen = total.argmax, sentences * count
+    if compared:
+        pairs = PhrasePairs.forward(trees, targets).reverse()
+        score = total.log_sum + model.phrase_log_probs(several, pairs, reverse=True).sum(1)
+        chosen = chosen + score.view(batch, count).argmax(1)
+    return torch.cat([trees.phrases, targets.phrases], -1)[chosen]

@@ -59,7 +59,7 @@ class DataConfig:
     """For the same: lengths in tokens of the target phrases, one for each leaf of a tree."""
 
     dev_source: str | None = None
-    """Sentences to watch training with; nothing trains without early stopping."""
+    """Sentences to watch training with; nothing: no evaluations, so no best checkpoint."""
 
     dev_target: str | None = None
     """Their translations."""

@@ -7,6 +7,7 @@ given derivations. All terms are logged by name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -32,17 +33,23 @@ Terms = dict[str, Tensor]  # each [batch]; ``loss`` is that of n > 1
 class BTGObjective:
     """The loss of ``BTGSeq2Seq``, divided by the number of target tokens.
 
-    ``step`` is for the trainer to set: schedules and random numbers depend on it.
+    ``step`` is for the trainer to set: schedules and random numbers depend on it. Where nobody
+    does, schedules stay at their beginning, and random numbers are torch's own.
     """
 
     def __init__(self, settings: ObjectiveSettings | None = None, seed: int = 0) -> None:
         self.settings = settings or ObjectiveSettings()
-        self.seed, self.step = seed, 0
+        self.seed = seed
+        self.step: int | None = None
 
     @property
     def is_flat(self) -> bool:
         """Whether whole sentences have all the weight at this step."""
-        return Step.at(self.settings, self.step).flat_weight == 1
+        return self._now.flat_weight == 1
+
+    @property
+    def _now(self) -> Step:
+        return Step.at(self.settings, self.step or 0)
 
     @property
     def learns_reversed(self) -> bool:
@@ -62,10 +69,12 @@ class BTGObjective:
         """The loss of a batch and the means of its terms."""
         tokens = reading.target_tokens.sum()
         flat = -reading.flat_log_prob
+        if not _is_finite(reading):  # before a parser refuses its scores
+            return BTGSeq2SeqOutput(loss=flat.sum() * math.nan, terms={})
         weight = torch.ones_like(flat)  # a sentence without trees trains flat, with all its weight
         terms: Terms = {}
         loss = flat.new_zeros(())
-        step = Step.at(self.settings, self.step)
+        step = self._now
         # A dev set may come without the derivations that training is given.
         is_unknown = self.settings.estimator == "gold" and segmentations is None
         is_flat = self.is_flat or (is_unknown and not model.training)
@@ -73,7 +82,7 @@ class BTGObjective:
             pair, rows = reading.pair, reading.rows
             if self.settings.estimator == "gold" or segmentations is not None:
                 gold = _gold(trees, segmentations, rows.tolist())
-                terms = gold_terms(model, pair, *gold)
+                terms = gold_terms(model, pair, step, *gold)
             else:
                 noise = self._noise(index, len(flat), flat.device)[rows]
                 name = "uniform" if step.is_uniform else self.settings.estimator
@@ -84,13 +93,22 @@ class BTGObjective:
         loss = loss + (weight * flat).sum()
         loss = loss / (tokens if num_items_in_batch is None else num_items_in_batch)
         means = {name: term.detach().mean() for name, term in terms.items()}
-        means |= {"flat": flat.detach().sum() / tokens}
+        means["flat"] = flat.detach().sum() / tokens
+        means["parsed"] = flat.new_tensor(len(reading.rows) / len(flat) if terms else 0.0)
         return BTGSeq2SeqOutput(loss=loss, terms=means)
 
     def _noise(self, index: Tensor | None, batch: int, device: torch.device) -> Noise:
-        if index is None:
+        if index is None or self.step is None:
             return Noise.fresh(batch, device)
         return Noise.of(index, self.seed, self.step)
+
+
+def _is_finite(reading: Reading) -> bool:
+    """Whether nothing that the model says of a batch has overflowed or lost its meaning."""
+    said, pair = [reading.flat_log_prob], reading.pair
+    if pair is not None:
+        said += [pair.prior_scores, pair.posterior_scores, pair.leaf_scores]
+    return all(bool(tensor.isfinite().all()) for tensor in said)
 
 
 def _gold(
@@ -119,8 +137,7 @@ def uniform_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Te
     loss = -drawn.log_prob
     terms = {"phrases": loss, "segments": segments}
     if step.settings.estimator == "robust":
-        pairs = PhrasePairs.forward(drawn.trees, drawn.segmentations).reverse()
-        terms["reverse"] = -model.phrase_log_probs(pair, pairs, reverse=True).sum(1)
+        terms["reverse"] = reverse_loss(model, pair, drawn)
         loss = loss + step.reverse_weight * terms["reverse"]
     return {"loss": loss, **terms}
 
@@ -131,6 +148,7 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
     The reward of a derivation is ``log p(leaves | x, tree)``; for the tree's gradient the entropy
     of its leaves is added. Rewards are compared with a baseline, which leaves them unbiased.
     """
+    entropy_weight = step.entropy_weight
     settings = step.settings
     segments = draw_segments(
         most_segments(model, pair), settings.segment_rate, noise.uniforms(0, 1)[:, 0]
@@ -140,11 +158,11 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
     samples = [Derivation.sample(model, parsers, noise, draw) for draw in draws]
     entropies = [sample.leaves.entropy for sample in samples]
     leaf_rewards = torch.stack([sample.log_prob for sample in samples]).detach()
-    tree_rewards = leaf_rewards + torch.stack(entropies).detach()
+    tree_rewards = leaf_rewards + entropy_weight * torch.stack(entropies).detach()
     if settings.baseline == "self-critical":
         best = Derivation.best(model, parsers)
         leaf_baseline = best.log_prob.expand_as(leaf_rewards)
-        tree_baseline = leaf_baseline + best.leaves.entropy.detach()
+        tree_baseline = leaf_baseline + entropy_weight * best.leaves.entropy.detach()
     else:
         leaf_baseline, tree_baseline = map(_mean_of_others, (leaf_rewards, tree_rewards))
     phrases, surrogate, entropy = (torch.zeros_like(leaf_rewards[0]) for _ in range(3))
@@ -159,7 +177,7 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
     divergence = parsers.posterior.kl(parsers.prior)
     loss = step.kl_weight * divergence - phrases - surrogate
     return {
-        "loss": loss - step.entropy_weight * entropy,
+        "loss": loss - entropy_weight * entropy,
         "phrases": -phrases,
         "divergence": divergence,
         "leaf_entropy": entropy,
@@ -179,10 +197,14 @@ def _mean_of_others(rewards: Tensor) -> Tensor:
 def gold_terms(
     model: BTGSeq2Seq,
     pair: Pair,
+    step: Step,
     trees: Sequence[Tree],
     segmentations: Sequence[Segmentation],
 ) -> Terms:
-    """Train on given derivations: an upper bound, and a way to find out what does not work."""
+    """Train on given derivations, such as gold ones: an upper bound, and a way to find errors.
+
+    The robust estimator learns its phrases in both directions here too.
+    """
     segments = torch.tensor([tree.segments for tree in trees], device=pair.states.device)
     parsers = Parsers.of(model, pair, segments)
     gold = Derivation.given(model, parsers, trees, segmentations)
@@ -195,14 +217,18 @@ def gold_terms(
         torch.where(possible, term, 0.0) for term in (prior, posterior, leaves)
     )
     segments = torch.where(possible, segments, 1)
-    return {
-        "loss": prior + posterior + leaves - gold.log_prob,
-        "phrases": -gold.log_prob,
-        "prior": prior,
-        "posterior": posterior,
-        "leaves": leaves,
-        "segments": segments,
-    }
+    terms = {"phrases": -gold.log_prob, "prior": prior, "posterior": posterior, "leaves": leaves}
+    loss = prior + posterior + leaves - gold.log_prob
+    if step.settings.estimator == "robust":
+        terms["reverse"] = reverse_loss(model, pair, gold)
+        loss = loss + step.reverse_weight * terms["reverse"]
+    return {"loss": loss, "segments": segments, **terms}
+
+
+def reverse_loss(model: BTGSeq2Seq, pair: Pair, derivation: Derivation) -> Tensor:
+    """Minus the log-probability of the source phrases given the target phrases, ``[batch]``."""
+    pairs = PhrasePairs.forward(derivation.trees, derivation.segmentations).reverse()
+    return -model.phrase_log_probs(pair, pairs, reverse=True).sum(1)
 
 
 Estimator = Callable[[BTGSeq2Seq, Pair, Step, Noise], Terms]

@@ -16,6 +16,7 @@ from statistics import median
 from typing import NamedTuple
 
 from transformers import PreTrainedTokenizerBase
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from btg_seq2seq.grammar import Node, Tree
 from btg_seq2seq.text.words import kind_of
@@ -49,6 +50,11 @@ class Part(NamedTuple):
             cls._of(tree.second, child_slot(slot, tree.inverted, 2), middle),
         )
         return cls(slot, first, first + tree.segments, tree.inverted, parts)
+
+    @property
+    def leaves(self) -> int:
+        """How many."""
+        return self.stop - self.first
 
     def below(self) -> Iterator[Part]:
         """All parts but the whole."""
@@ -148,6 +154,9 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     """Tokens within a word: a phrase that starts with one, or ends before one, cuts a word."""
     vocabulary = tokenizer.get_vocab()
     special = set(tokenizer.all_special_tokens)
+    names: dict[int, str] = bytes_to_unicode()  # type: ignore[no-untyped-call]
+    bytes_by_name = {name: byte for byte, name in names.items()}
+    is_byte_level = all(name in vocabulary for name in bytes_by_name)
     word_starts, continuation = ("▁", "Ġ"), "##"
     marked = any(token.startswith(word_starts) for token in vocabulary if token not in special)
     glued = any(token.startswith(continuation) for token in vocabulary)
@@ -159,6 +168,8 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
             return True
         if not marked:
             return glued and token.startswith(continuation)
+        if is_byte_level and bytes_by_name.get(token[0], 0) >= 0x80:  # of a letter, or within one
+            return True
         return not token.startswith(word_starts) and _joins_words(token[0])
 
     return frozenset(number for token, number in vocabulary.items() if token and continues(token))

@@ -200,5 +200,6 @@ class StopOnSignal(TrainerCallback):
 
 def tensorboard(directory: Path, step: int | None) -> TrainerCallback:
     """Curves for TensorBoard; what a killed run wrote after its checkpoint ``step`` is dropped."""
-    writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step)
+    purged = None if step is None else step + 1  # and all that follows
+    writer = SummaryWriter(str(directory / "tensorboard"), purge_step=purged)
     return TensorBoardCallback(writer)  # type: ignore[no-untyped-call]

@@ -7,14 +7,17 @@ make a CRF of the result, so samples and their exact densities come from the dyn
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar import LeafCRF, TreeCRF, splits
+from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
 
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
 _FLOOR = 1e-4
+_FARTHEST = 3  # tokens that a single boundary is moved by, at most
 _CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
 
 
@@ -22,6 +25,29 @@ def moved_trees(crf: TreeCRF, limit: int | None = None) -> TreeCRF:
     """A proposal near a tree CRF with this phrase length limit; without gradients."""
     scores = _spread(crf.marginals).add(_FLOOR).log()
     return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, limit)
+
+
+def one_boundary_moved(trees: TreeBatch, move: Tensor, limit: int | None = None) -> TreeBatch:
+    """The same trees, each with one of its source boundaries up to three tokens away.
+
+    ``move``, ``[batch]``, are numbers of which six in a row move one boundary in different ways. A
+    tree stays as it is where a phrase would be empty or longer than ``limit``.
+    """
+    nodes = (trees.segments - 1).clamp(min=1)
+    way, by = move // (2 * _FARTHEST), move % (2 * _FARTHEST) - _FARTHEST
+    node = (way % nodes)[:, None, None]  # each splits at a boundary of its own
+    old = trees.splits[..., 1:2].gather(1, node)  # [batch, 1, 1]
+    new = old + torch.where(by < 0, by, by + 1)[:, None, None]
+    is_node = trees.is_node[..., None]
+    before = torch.where(is_node & (trees.splits < old), trees.splits, 0).amax((1, 2))
+    ends = trees.lengths[:, None, None]
+    behind = torch.where(is_node & (trees.splits > old), trees.splits, ends).amin((1, 2))
+    first, second = new[:, 0, 0] - before, behind - new[:, 0, 0]
+    possible = (first > 0) & (second > 0) & (trees.segments > 1)
+    if limit is not None:
+        possible &= torch.maximum(first, second) <= limit
+    moved = torch.where((trees.splits == old) & is_node, new, trees.splits)
+    return replace(trees, splits=torch.where(possible[:, None, None], moved, trees.splits))
 
 
 def moved_leaves(crf: LeafCRF, count: int = 1, limit: int | None = None) -> LeafCRF:

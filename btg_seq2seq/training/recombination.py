@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
 from itertools import accumulate, pairwise
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
 from btg_seq2seq.training.collected import Derivations
-from btg_seq2seq.training.partners import ROOT, Pair, Part, Partners, child_slot
+from btg_seq2seq.training.partners import ROOT, Pair, Part, Partners
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
 _TRIES = 10  # to recombine one sentence so that the result may be used
@@ -69,6 +70,26 @@ class Attempt(NamedTuple):
     tries: Tries
 
 
+class HeldOut:
+    """Sources that must never be made, by their text: in other tokens it is the same text."""
+
+    def __init__(self, texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        lines = list(texts)
+        tokens = tokenizer(lines, verbose=False)["input_ids"] if lines else []
+        self.texts = {_spaced(text) for text in [*lines, *map(self._text, tokens)]}
+
+    def __contains__(self, input_ids: object) -> bool:
+        return _spaced(self._text(input_ids)) in self.texts
+
+    def _text(self, input_ids: Any) -> str:
+        return str(self.tokenizer.decode(input_ids, skip_special_tokens=True))
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
 class Recombiner:
     """Makes new sentence pairs of a set's own phrases; the numbers given decide what it makes.
 
@@ -76,7 +97,8 @@ class Recombiner:
         derivations: of ``examples``, sentence by sentence.
         examples: the sentence pairs.
         settings: how to recombine.
-        excluded: sources, as the ``input_ids`` of an example, that must never be made.
+        excluded: sources, as the ``input_ids`` of an example, that must never be made; see
+            ``HeldOut``.
         continuing: tokens within words, see ``continuing_tokens``: no word will be cut.
 
     Attributes:
@@ -89,7 +111,7 @@ class Recombiner:
         derivations: Derivations,
         examples: EncodedBitext,
         settings: RecombinationSettings | None = None,
-        excluded: Iterable[Sequence[int]] = (),
+        excluded: Container[Sequence[int]] = (),
         continuing: Collection[int] = frozenset(),
     ) -> None:
         if len(derivations) != len(examples):
@@ -99,11 +121,12 @@ class Recombiner:
             )
         self.settings = settings or RecombinationSettings()
         self.derivations, self.examples = derivations, examples
-        self.excluded = {tuple(source) for source in excluded}
+        self.excluded = excluded
         self.tries = Tries()
         self._window: object = None  # what the batches that are kept were made for
         self._batches: list[tuple[list[Example], Tries]] = []
-        # Nothing that is made is longer than what is there.
+        # Nothing that is made is longer, or has more phrases, than what is there.
+        self._most_leaves = int(np.diff(derivations.ends).max(initial=0))
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
         # Plain arrays: reading single numbers from those of NumPy is slow.
         self._spans = [array("i", column.tolist()) for column in derivations.spans.T]
@@ -166,10 +189,12 @@ class Recombiner:
         target_stop = self._spans[3][leaves][-1]
         coincidences = 0
         for made in range(1, _TRIES + 1):
-            new_source, new_target, phrases = self._fill(position, tree[ROOT], random)
+            new_source, new_target, phrases = self._fill(
+                position, tree[ROOT], random, self._most_leaves
+            )
             source = old_source[:prefix] + new_source.tolist() + old_source[source_stop:]
             target = new_target.tolist() + old_target[target_stop:]
-            if tuple(source) in self.excluded:
+            if source in self.excluded:
                 coincidences += 1
             elif len(source) <= self._longest_source and len(target) <= self._longest_target:
                 return Attempt((source, target, phrases), Tries(made, coincidences))
@@ -238,24 +263,27 @@ class Recombiner:
         )
 
     def _fill(
-        self, sentence: int, part: Part, random: Random
+        self, sentence: int, part: Part, random: Random, room: int
     ) -> tuple[array[int], array[int], list[Aligned]]:
-        """Source, target and phrases of a part or of what replaces it, down to the leaves."""
+        """Source, target and phrases of a part or of what replaces it, down to the leaves.
+
+        There is ``room`` for so many leaves.
+        """
         if (
             part.slot != ROOT
             and random.random() < self.settings.rate
             and part.slot not in self._stays.get(sentence, ())
         ):
             partner = self.partners.draw(part.slot, random)
-            if partner is not None:
+            if partner is not None and self._trees[partner[0]][partner[1]].leaves <= room:
                 sentence, slot = partner
                 part = self._trees[sentence][slot]
         if not part.parts:
             source, target = self._leaf(sentence, part.first)
             return source, target, [(0, len(source), len(target))]
         first, second = part.parts
-        source, target, phrases = self._fill(sentence, first, random)
-        more_source, more_target, more = self._fill(sentence, second, random)
+        source, target, phrases = self._fill(sentence, first, random, room - second.leaves)
+        more_source, more_target, more = self._fill(sentence, second, random, room - len(phrases))
         target = target + more_target
         if part.inverted:
             return more_source + source, target, _moved(phrases, len(more_source)) + more
@@ -269,42 +297,6 @@ class Recombiner:
         at = source.ends[sentence] + self.derivations.prefix
         to = target.ends[sentence]
         return source.tokens[at + start : at + stop], target.tokens[to + first : to + last]
-
-    def reachable(self, source: Sequence[int]) -> bool:
-        """Whether a source, without its frame, could ever be made if it were not excluded.
-
-        Exact for what is swapped at all: a part that stays in its sentence is not looked at.
-        """
-        tokens, (leaves, orientations) = tuple(source), self._language
-
-        @cache
-        def can_stand(slot: str, i: int, k: int) -> bool:
-            return any(
-                tokens[i:k] in leaves[other]
-                or any(splits(other, inverted, i, k) for inverted in orientations[other])
-                for other in self.partners.slots.get(slot, ())
-            )
-
-        def splits(slot: str, inverted: bool, i: int, k: int) -> bool:
-            left, right = (child_slot(slot, inverted, 1 + (side != inverted)) for side in (0, 1))
-            return any(can_stand(left, i, j) and can_stand(right, j, k) for j in range(i + 1, k))
-
-        return any(splits(ROOT, inverted, 0, len(tokens)) for inverted in orientations[ROOT])
-
-    @cached_property
-    def _language(self) -> tuple[Mapping[str, set[tuple[int, ...]]], Mapping[str, set[bool]]]:
-        """For each slot, the leaves and the orientations of the nodes that may stand there."""
-        leaves: defaultdict[str, set[tuple[int, ...]]] = defaultdict(set)
-        orientations: defaultdict[str, set[bool]] = defaultdict(set)
-        roots = [sentence for sentence, tree in enumerate(self._trees) if len(tree) > 1]
-        for slot, sentences in {ROOT: roots, **self.partners.sentences}.items():
-            for sentence in sentences:
-                part = self._trees[sentence][slot]
-                if part.parts:
-                    orientations[slot].add(part.inverted)
-                else:
-                    leaves[slot].add(tuple(self._leaf(sentence, part.first)[0]))
-        return leaves, orientations
 
 
 def _moved(phrases: list[Aligned], by: int) -> list[Aligned]:

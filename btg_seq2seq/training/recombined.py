@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
@@ -47,6 +47,11 @@ class RecombinationConfig(RecombinationSettings):
     every: int = 1000
     """Steps after which the derivations of the training set are collected anew."""
 
+    compared: int = 0
+    """Other trees, with a boundary moved, that each collected tree is compared with by how well its
+    phrases translate each other in both directions (robust). It finds phrases that are cut wrongly
+    wherever they occur, and makes collecting several times slower."""
+
     exclude: list[str] = field(default_factory=list)
     """Files of sources, such as a test set's, that must never be made. Those of the dev set never
     are."""
@@ -59,6 +64,8 @@ class RecombinationConfig(RecombinationSettings):
                 raise ValueError(f"recombination.{name} must lie between 0 and 1, not {value}")
         if self.start is not None and self.start < 0:
             raise ValueError(f"recombination.start must be 0 or more, not {self.start}")
+        if self.compared < 0:
+            raise ValueError(f"recombination.compared must be 0 or more, not {self.compared}")
         if self.every < 1:
             raise ValueError(f"recombination.every must be 1 or more, not {self.every}")
 
@@ -91,7 +98,7 @@ class RecombinedBatches:
         self,
         config: RecombinationConfig,
         examples: EncodedBitext,
-        excluded: Sequence[Sequence[int]],
+        excluded: Container[Sequence[int]],
         continuing: frozenset[int],
         pad: int,
         seed: int,
@@ -129,7 +136,7 @@ class RecombinedBatches:
 
     def collect(self, model: BTGSeq2Seq) -> None:
         """Collect the model's derivations of the training set, and recombine these from now on."""
-        self._use(Derivations.collect(model, self.examples))
+        self._use(Derivations.collect(model, self.examples, compared=self.config.compared))
 
     def _use(self, derivations: Derivations) -> None:
         self.earlier = self.tries

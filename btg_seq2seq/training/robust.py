@@ -1,7 +1,7 @@
 """The robust estimator: importance-weighted trees that must explain both sides.
 
 Ours, in place of the paper's score-function gradients. Several trees are drawn for each sentence,
-half of them from the posterior and half with boundaries moved. A tree is scored by the prior, by
+by turns from the posterior and with boundaries moved. A tree is scored by the prior, by
 the target summed over its segmentations and, because a source token in the wrong phrase would
 otherwise cost nothing, by the source phrases given the target phrases. Self-normalised weights turn
 the scores into a better posterior, to which prior, posterior and seq2seq are fitted.
@@ -22,8 +22,10 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
 from btg_seq2seq.training.derivation import Parsers, draw_segments, length_shares, most_segments
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees
-from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, boundary_probabilities
+from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, likely_boundaries
 from btg_seq2seq.training.settings import Step
+
+MOVED_TARGETS = 0.5  # share of target segmentations that are drawn with boundaries moved
 
 
 def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dict[str, Tensor]:
@@ -101,13 +103,12 @@ def _draw_targets(
     nearby = moved_leaves(leaves, count, model.config.max_phrase_length)
     choices = int(trees.segments.max())
     uniforms = noise.uniforms(2, choices)
-    # By turns like the trees, but in another rhythm: all four combinations occur.
-    is_moved = torch.arange(len(trees), device=uniforms.device) % count // 2 % 2 == 1
+    # By chance, not by turns like the trees: so the density of both is the product of theirs.
+    is_moved = noise.uniforms(5, 1)[:, 0] < MOVED_TARGETS
     own, moved = leaves.sample(uniforms=uniforms), nearby.sample(uniforms=uniforms)
     fenceposts = torch.where(is_moved[:, None], moved.fenceposts, own.fenceposts)
     drawn = SegmentationBatch(fenceposts, trees.segments)
-    share = float(is_moved.double().mean())
-    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn), share)
+    log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn), MOVED_TARGETS)
 
     is_summed = several.target.lengths <= step.settings.summed_length
     rows, others = is_summed.nonzero()[:, 0], (~is_summed).nonzero()[:, 0]
@@ -115,8 +116,7 @@ def _draw_targets(
         pairs = PhrasePairs.forward(trees, drawn)[others]
         log_sum[others] += model.phrase_log_probs(several[others], pairs).sum(1)
     if len(rows):
-        likely = torch.maximum(boundary_probabilities(leaves), boundary_probabilities(nearby))
-        likely = likely.scatter(1, fenceposts, 1.0)  # so that every tree has a segmentation
+        likely = likely_boundaries(leaves, nearby, drawn)
         boundaries = likely.view(batch, count, -1).amax(1) >= step.settings.boundary_threshold
         own_leaves = Leaves(
             rows // count, trees.phrases[rows], trees.segments[rows], leaves.limits[rows]

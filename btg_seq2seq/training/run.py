@@ -59,6 +59,7 @@ from btg_seq2seq.training.progress import (
     tensorboard,
     without_bars,
 )
+from btg_seq2seq.training.recombination import HeldOut
 from btg_seq2seq.training.recombined import RecombinedBatches
 from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
 
@@ -117,7 +118,7 @@ def train(
         say: Callable[[str], None] = progress.say if progress else lambda line: None
         if is_main:
             check_directory(directory, config, resume, overwrite)
-        last = None if overwrite else Checkpoints(directory).last
+        last = Checkpoints(directory).last if resume and not overwrite else None
         if config.threads is not None:
             torch.set_num_threads(config.threads)
         # Probabilities that sharpen to almost nothing would make every step several times slower.
@@ -193,7 +194,7 @@ def check_directory(directory: Path, config: TrainConfig, resume: bool, overwrit
                 f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
                 " go back to these settings, or start anew with --overwrite"
             )
-    elif any(directory.glob("*.safetensors")):
+    elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise ValueError(
             f"{directory} holds a model, but not a run that could be resumed: choose another "
             "directory with --output, or replace it with --overwrite"
@@ -293,11 +294,10 @@ def recombined_batches(
         held_out += bitexts.dev.source
     for path in config.recombination.exclude:
         held_out += read_lines(path)
-    excluded = tokenizer(held_out, verbose=False)["input_ids"] if held_out else []
     return RecombinedBatches(
         config.recombination,
         data,
-        excluded,
+        HeldOut(held_out, tokenizer),
         continuing_tokens(tokenizer),
         tokenizer.pad_token_id,
         config.seed,

@@ -95,8 +95,17 @@ class SegmentationSum:
         return SegmentationBatch(fenceposts, self.segments)
 
 
-def boundary_probabilities(leaves: LeafCRF) -> Tensor:
-    """Probability that phrases meet at each fencepost of the target, ``[rows, target + 1]``."""
+def likely_boundaries(leaves: LeafCRF, nearby: LeafCRF, chosen: SegmentationBatch) -> Tensor:
+    """How likely phrases meet at each fencepost of the target, by either of two parsers.
+
+    ``[rows, target + 1]``; 1 for the boundaries of ``chosen``, so that every tree keeps a
+    segmentation.
+    """
+    likely = torch.maximum(_boundary_probabilities(leaves), _boundary_probabilities(nearby))
+    return likely.scatter(1, chosen.fenceposts, 1.0)
+
+
+def _boundary_probabilities(leaves: LeafCRF) -> Tensor:
     longest = leaves.sizes.longest
     middles = splits(longest)[:, 1].to(leaves.marginals.device).expand_as(leaves.marginals)
     return leaves.marginals.new_zeros(len(leaves.trees), longest + 1).scatter_add(
@@ -169,7 +178,7 @@ def _stretches(
         sums = model.prefix_log_probs(tokens, states[row[chosen]], mask[row[chosen]])
         inside = written < begin[chosen, None] + width[chosen, None]
         rows, steps = inside.nonzero().unbind(1)
-        ends = begin[chosen][rows] + steps + 1
-        table[row[chosen][rows], begin[chosen][rows], ends] = sums[rows, steps]
+        start_of = begin[chosen][rows]
+        table[row[chosen][rows], start_of, start_of + steps + 1] = sums[rows, steps]
         first = last
     return table

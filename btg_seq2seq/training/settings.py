@@ -85,7 +85,14 @@ class ObjectiveSettings:
                 raise ValueError(f"flat_weight must lie between 0 and 1, not {weight}")
         if not 0 < self.segment_rate < 1:
             raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
-        if self.samples < 1 or (self.baseline == "leave-one-out" and self.samples < 2):
+        if not 0 <= self.boundary_threshold <= 1:
+            given = self.boundary_threshold
+            raise ValueError(f"boundary_threshold must lie between 0 and 1, not {given}")
+        for name in ("summed_length", "uniform_steps", "flat_steps"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        leaves_one_out = self.estimator == "paper" and self.baseline == "leave-one-out"
+        if self.samples < 1 + leaves_one_out:
             raise ValueError(f"samples must be 1 or more, 2 for leave-one-out, not {self.samples}")
 
 

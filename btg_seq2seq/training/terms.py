@@ -13,7 +13,10 @@ from btg_seq2seq.model.backbone import IGNORED
 
 
 class TermMeans:
-    """Means of the terms of many batches: those a token by tokens, others by sentences."""
+    """Means of the terms of many batches: those a token by tokens, others by sentences.
+
+    ``parsed`` is the share of sentences that are learned with trees: the other terms are theirs.
+    """
 
     PER_TOKEN = ("loss", "flat")
 
@@ -24,8 +27,10 @@ class TermMeans:
     def add(self, terms: Mapping[str, Tensor], labels: Tensor) -> None:
         """Take in the terms of a batch."""
         tokens, sentences = (labels != IGNORED).sum(), labels.new_tensor(len(labels))
+        weights = dict.fromkeys(self.PER_TOKEN, tokens) | {"parsed": sentences}
+        with_trees = sentences * terms.get("parsed", 1)
         for name, term in terms.items():
-            weight = tokens if name in self.PER_TOKEN else sentences
+            weight = weights.get(name, with_trees)
             self.sums[name].append(term.detach() * weight)
             self.weights[name].append(weight)
 

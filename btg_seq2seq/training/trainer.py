@@ -154,7 +154,7 @@ class BTGTrainer(Seq2SeqTrainer):
             return batches, count
         step = self.state.global_step
         if self.recombined.is_due(step):
-            with self.compute_loss_context_manager():  # the precision of training
+            with self.accelerator.autocast():  # the precision of training
                 self.recombined.collect(self.model)
         batches = [self.recombined(batch, step, part) for part, batch in enumerate(batches)]
         return batches, self._get_num_items_in_batch(batches, device)
@@ -231,6 +231,8 @@ class BTGTrainer(Seq2SeqTrainer):
     def _not_finite(self, what: str, value: float, indices: list[Tensor]) -> ValueError:
         lines = sorted(int(index) + 1 for batch in indices for index in batch)
         named = ", ".join(map(str, lines[:LINES_NAMED])) + ", ..." * (len(lines) > LINES_NAMED)
+        if self.recombined is not None and self.recombined.recombiner is not None:
+            named += " (or for sentences recombined from them)"
         last = self.checkpoints.last
         kept = f"the last checkpoint is {last}" if last else "no checkpoint was saved yet"
         return ValueError(

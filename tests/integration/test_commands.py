@@ -285,6 +285,52 @@ def test_score_of_text(run, files):
     assert "use --reported" in errors
 
 
+def test_lines_that_cannot_be_scored(run):
+    good = json.dumps({"source": "the dog", "text": "dog"})
+    for bad, message in [
+        ({"source": "the"}, "line 2 has no translation: neither 'text' nor 'variants'"),
+        ({"source": "the", "variants": []}, "line 2 has no translation"),
+        ({"source": "the", "text": 7}, "line 2: 'text' is no text"),
+        *(
+            ({"source": "the", "text": "the", "variants": variants}, "line 2: 'variants' must be")
+            for variants in (
+                7,
+                "ab",
+                {"a": 1},
+                [7],
+                ["ab"],
+                [[7], None],
+                [["a"]],
+                [[7.5]],
+                [[True]],
+            )
+        ),
+        ({"source": "the", "variants": [[-1]]}, "line 2: 'variants' must be lists of numbers"),
+        ({"source": "the", "variants": [[10**9]]}, "line 2: 'variants' must be lists of numbers"),
+    ]:
+        lines = f"{good}\n{json.dumps(bad)}\n".encode()
+        status, output, errors = run("score", "-", *SHORT, stdin=lines)
+        assert (status, len(output)) == (1, 1)
+        assert f"standard input: {message}" in errors
+        assert len(errors.splitlines()) == 1
+    lines = b'\n{"source": "", "text": ""}\n{"source": "the", "variants": [[7], [7, 8]]}\n'
+    status, output, _ = run("score", "-", *SHORT, stdin=lines)
+    assert (status, output[:2]) == (0, ["0.000000\t0.000000"] * 2)
+    assert len(output) == 3
+
+
+def test_rules_are_reported_when_scoring(run, files, tmp_path):
+    (tmp_path / "rules.tsv").write_text("dog\tcat\ndog\tcow\nnever\tx\n")
+    options = ["--reported", "--rules", "rules.tsv", *SHORT]
+    status, output, errors = run("score", "source.txt", "target.txt", *options)
+    assert (status, len(output)) == (0, 4)
+    assert errors.splitlines() == [
+        "btg score: rule 'dog' -> 'cow' (rules.tsv:2) contradicts 'dog' -> 'cat' (rules.tsv:1), "
+        "which is used",
+        "btg score: rule 'never' -> 'x' (rules.tsv:3) matched nothing",
+    ]
+
+
 # ---- align, phrase-table, evaluate -----------------------------------------------------------
 
 
@@ -315,6 +361,15 @@ def test_phrase_table_comes_back_as_rules(run, files, tmp_path):
         assert len(translated) == 4
 
 
+def test_a_phrase_table_tells_what_is_too_long(run, files):
+    options = ["--max_cky_length", 5, "--chunk", 2, *SHORT]
+    status, output, errors = run("phrase-table", "source.txt", *options)
+    assert status == 0
+    assert output
+    message = "btg phrase-table: line 3: left out, because it is too long for max_cky_length = 5"
+    assert message in errors.splitlines()
+
+
 def test_evaluate(run, files, tmp_path):
     options = ["source.txt", "target.txt", "--trees", "trees.txt", "--mode", "cky", *SHORT]
     status, output, _ = run("evaluate", *options, "--translations", "out.txt")
@@ -329,6 +384,10 @@ def test_evaluate(run, files, tmp_path):
     assert values["sentences"] == 4
     assert "tok:char" in values["bleu_signature"]
     assert set(values["trees"]) == {"posterior", "prior", "derivation"}
+    assert (values["fallbacks"], values["fallback_reasons"]) == (0, {})
+    reason = "more than max_cky_length = 1: translated flat"
+    _, output, _ = run("evaluate", *options, "--max_cky_length", 1)
+    assert output[-1] == f"2 not translated as asked: {reason}"
 
 
 def test_errors_are_for_people(run, files, capsys, tmp_path):
@@ -345,3 +404,25 @@ def test_errors_are_for_people(run, files, capsys, tmp_path):
     assert run("translate", "--nbest", 9, *SHORT, stdin=b"a\n")[2].startswith(
         "btg translate: nbest=9 must lie between 1 and beam_size=3"
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--threads", 0, "--threads must be 1 or more, not 0"),
+        ("--device", "foo", "--device foo: torch cannot compute there: "),
+        ("--device", "meta", "--device meta: torch cannot compute there: "),
+        ("--device", "cuda:99", "--device cuda:99: torch cannot compute there: "),
+        ("--chunk", 0, "--chunk must be 1 or more, not 0"),
+        ("--tokenize", "foo", "sacreBLEU has no tokenizer 'foo'"),
+    ],
+)
+def test_bad_options_are_for_people(run, files, option, value, message):
+    for command in ("translate", "score", "align", "phrase-table", "evaluate"):
+        if (option, command == "evaluate") in [("--tokenize", False), ("--chunk", True)]:
+            continue  # it has no such option
+        inputs = ["source.txt"] if command == "translate" else ["source.txt", "target.txt"]
+        status, output, errors = run(command, *inputs, option, value)
+        assert (status, output) == (1, [])
+        assert errors.startswith(f"btg {command}: {message}")
+        assert len(errors.splitlines()) == 1

@@ -122,7 +122,7 @@ def test_what_goes_wrong_is_said(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.yaml")), ids=lambda p: p.stem)
 def test_examples_are_valid(path: Path) -> None:
     load_config(path)
 

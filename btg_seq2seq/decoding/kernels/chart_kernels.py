@@ -243,8 +243,8 @@ def decode(
     ``scores`` and leaves. ``leaf_begins`` and ``leaf_counts``: strings of the pool that a leaf can
     become; those of the whole sentence are for n = 1.
     ``log_counts[b, n - 1]`` is added to the mass of trees with n leaves. Results: ``[b, rank]``
-    masses, numbers of leaves, and leaves as ``write_leaves`` has them; ``posteriors[b, n - 1]``,
-    the share of n leaves in the best string.
+    masses (summed, best), numbers of leaves, leaves as ``write_leaves`` has them, and
+    ``posteriors[b, rank, n - 1]``, the share of n leaves in the string's mass.
     """
     pool = hashes, offsets, log_probs
     for b in range(begin, end):
@@ -266,18 +266,17 @@ def decode(
         chosen = best_rows(sums, keys, count, result_masses.shape[1])
         for rank in range(len(chosen)):
             row = chosen[rank]
-            result_masses[b, rank] = sums[row, 0]
+            result_masses[b, rank, MASS] = sums[row, 0]
+            result_masses[b, rank, BEST] = sums[row, 2]
             result_sizes[b, rank] = write_leaves(
                 strings, keys[row, FIRST], keys[row, SECOND], result_leaves[b, rank]
             )
-        if count > 0:
-            best = chosen[0]
-            name = keys[best, HASH], keys[best, OTHER_HASH], keys[best, LENGTH]
+            name = keys[row, HASH], keys[row, OTHER_HASH], keys[row, LENGTH]
             for n in range(1, segments + 1):
                 plane = STRAIGHT if n == 1 else EITHER
                 rows = begins[n - 1, plane, root], ends[n - 1, plane, root]
-                factor = log_counts[b, n - 1] - sums[best, 0]
-                posteriors[b, n - 1] = share(name, rows, factor, strings, masses)
+                factor = log_counts[b, n - 1] - sums[row, 0]
+                posteriors[b, rank, n - 1] = share(name, rows, factor, strings, masses)
 
 
 @compiled

@@ -74,6 +74,7 @@ def test_spans_tile_both_sides(translator):
     for pair in translator.align(SOURCES, TARGETS):
         if not pair.source:
             assert pair.derivation is None
+            assert pair.log_prob == 0.0
             assert pair.to_pharaoh() == ""
             continue
         if pair.derivation is None:  # too long for the grammar
@@ -83,6 +84,13 @@ def test_spans_tile_both_sides(translator):
         assert "".join(pair.text[slice(*p.target_span)] for p in phrases) == pair.text
         in_order = sorted(phrases, key=lambda phrase: phrase.tokens)
         assert "".join(pair.source[slice(*p.source_span)] for p in in_order) == pair.source
+
+
+def test_a_pair_without_a_derivation_has_no_probability(translator):
+    for pair in translator.align(["the " * 40, "the", ""], ["it", "", "it"]):
+        assert pair.derivation is None
+        assert pair.log_prob == -math.inf
+        assert pair.to_json()["log_prob"] is None
 
 
 def test_targets_are_read_as_targets():
@@ -155,6 +163,15 @@ def test_from_sources_alone(translator):
     empty = PhraseTable()
     empty.add_sources(translator, ["", " "])
     assert len(empty) == 0
+
+
+def test_what_is_too_long_for_a_table_is_told(translator):
+    texts = ["the dog", "", "the " * 40, "it"]
+    assert PhraseTable().add_bitext(translator, texts, ["it", "it", "it", "the " * 40]) == [2, 3]
+    short = Translator(translator.model, translator.tokenizer, DecodingSettings(max_cky_length=30))
+    table = PhraseTable()
+    assert table.add_sources(short, texts) == [2]
+    assert len(table) > 0
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.05])

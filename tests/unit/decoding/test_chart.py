@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracle import SPAN_INDEX, TreeOracle, forest, phrases
 from strategies import to_public
 
-from btg_seq2seq.decoding.chart import Chart, StringPool, run_charts, skeletons
+from btg_seq2seq.decoding.chart import Chart, StringPool, leaves_beside, run_charts, skeletons
 from btg_seq2seq.grammar import Tree
 
 STRINGS = [(a,) for a in (0, 1)] + [(a, b) for a in (0, 1) for b in (0, 1)]
@@ -107,9 +107,10 @@ def test_without_bounds_every_string_has_its_exact_mass(batch):
             assert string.log_mass == pytest.approx(expected, rel=1e-9, abs=1e-9)
             self_mass = derivation_mass(case, string, pool)
             assert self_mass == pytest.approx(best[tokens], rel=1e-9, abs=1e-9)
+            assert string.log_best == pytest.approx(best[tokens], rel=1e-9, abs=1e-9)
+            check_posterior(string, masses[tokens])
         ranked = [string.log_mass for string in result.strings]
         assert ranked == sorted(ranked, reverse=True)
-        check_posterior(result, masses, pool)
 
 
 def derivation_mass(case, string, pool):
@@ -127,13 +128,11 @@ def derivation_mass(case, string, pool):
     return mass + weights[place].item()
 
 
-def check_posterior(result, masses, pool):
-    best = result.strings[0]
-    own = masses[tokens_of(best, pool)]
-    for n, share in enumerate(result.posterior, 1):
-        expected = sum(math.exp(mass - best.log_mass) for mass, count in own if count == n)
+def check_posterior(string, masses):
+    for n, share in enumerate(string.posterior, 1):
+        expected = sum(math.exp(mass - string.log_mass) for mass, count in masses if count == n)
         assert share == pytest.approx(expected, abs=1e-9)
-    assert sum(result.posterior) == pytest.approx(1.0)
+    assert sum(string.posterior) == pytest.approx(1.0)
 
 
 @given(cases(scales=(0.3, 2.0)), st.integers(1, 4))
@@ -154,7 +153,6 @@ def test_fewer_results_are_the_first_of_more(case):
     (all_strings,) = run_charts([chart], pool, 3, 500)
     (first,) = run_charts([chart], pool, 3, 2)
     assert first.strings == all_strings.strings[:2]
-    assert first.posterior == all_strings.posterior
 
 
 @given(cases())
@@ -177,6 +175,37 @@ def test_skeletons_are_all_trees_without_their_strings(case):
         total = log_sum([weight for weight, _ in allowed])
         assert found.log_partitions[n - 1] == pytest.approx(total, rel=1e-9, abs=1e-9)
         assert sorted(found.best[n - 1]) == max(allowed)[1]
+
+
+@given(st.lists(cases(), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
+def test_best_trees_with_a_leaf(batch, seed):
+    """All leaves of the best tree with a wanted leaf, for each number of leaves that counts."""
+    generator = np.random.default_rng(seed)
+    sizes = [case.length * (case.length + 1) // 2 for case in batch]
+    masks, wanted = [np.zeros(size, bool) for size in sizes], []
+    for case, mask in zip(batch, masks, strict=True):
+        for span in case.table:
+            mask[SPAN_INDEX[span]] = span != (0, case.length)
+        wanted.append(generator.random(len(mask)) < 0.5)
+        case.log_counts[generator.random(case.segments) < 0.3] = -np.inf
+    found = leaves_beside(
+        [case.scores for case in batch],
+        [case.length for case in batch],
+        [case.log_counts for case in batch],
+        *(masks, wanted),
+    )
+    for case, mask, own, result in zip(batch, masks, wanted, found, strict=True):
+        expected = set()
+        for n in range(2, case.segments + 1):
+            oracle = TreeOracle(torch.from_numpy(case.scores), case.length, n, case.limit)
+            trees = [
+                (weight, [SPAN_INDEX[phrase] for phrase in phrases(tree)])
+                for tree, weight in zip(oracle.outcomes, oracle.log_weights.tolist(), strict=True)
+            ]
+            for leaf in np.flatnonzero(own) if case.log_counts[n - 1] > -np.inf else ():
+                possible = [pair for pair in trees if leaf in pair[1] and mask[pair[1]].all()]
+                expected.update(max(possible)[1] if possible else ())
+        assert {*np.flatnonzero(result)} == expected
 
 
 def test_threads_change_nothing():

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from oracle import SPAN_INDEX, TreeOracle, phrases
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.chart import run_charts
+from btg_seq2seq.decoding import candidates, pruning
+from btg_seq2seq.decoding.candidates import score_phrases
+from btg_seq2seq.decoding.chart import leaves_beside, run_charts, skeletons
 from btg_seq2seq.decoding.cky import prepare
 from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases
 from btg_seq2seq.decoding.flat import decode_flat
@@ -206,6 +208,76 @@ def test_preferred_targets_compete():
     assert whole.hypotheses[0].log_prob == pytest.approx(np.log(0.5))
 
 
+def test_preferred_spans_have_trees_in_pruned_charts():
+    """Every span in turn, where a sharp parser leaves no more than the best trees."""
+    length = 8
+    options = replace(SMALL, span_threshold=0.05, flat_weight=0.0)
+    prepared = prepare(MODEL, sentences(MODEL, [length]), options)
+    prepared._scores[0] *= 100
+    (plain,) = prepared.plans([()]).values()
+    for start, stop in [(i, k) for k in range(1, length + 1) for i in range(k)]:
+        rule = ForcedSpan(start, stop, ((5, 6),), 4, "prefer")
+        (plan,) = prepared.plans([[rule]]).values()
+        assert not (plain.kept & ~plan.kept).any()
+        mask = plan.kept.copy()
+        for i, k in SPAN_INDEX:
+            if k <= length and i < stop and start < k and (i, k) != (start, stop):
+                mask[SPAN_INDEX[i, k]] = False
+        (trees,) = skeletons([prepared._scores[0]], [length], [3], [mask])
+        counts = [n for n in (2, 3) if np.isfinite(trees.log_partitions[n - 1])]
+        ends = {0, start, stop, length}
+        if stop - start == length:  # no whole sentences
+            assert plan.ignored == [4]
+        else:
+            assert plan.ignored == []
+            assert counts == [
+                n for n in (2, 3) if len(ends) - 1 <= n <= length - (stop - start) + 1
+            ]
+
+
+def test_many_preferred_spans_are_one_pass(monkeypatch):
+    calls = []
+
+    def counted(scores, *arguments):
+        calls.append(len(scores))
+        return leaves_beside(scores, *arguments)
+
+    monkeypatch.setattr(pruning, "leaves_beside", counted)
+    prepared = prepare(MODEL, sentences(MODEL, [12, 3, 5]), SMALL)
+    own = [ForcedSpan(i, k, ((5,),), k, "prefer") for k in range(1, 13) for i in range(k)]
+    plans = prepared.plans([own, [], own[:2]])
+    assert calls == [2]
+    assert plans[0].kept.sum() == len(own) - 1  # but for the whole sentence
+
+
+def test_rules_are_looked_up_by_span():
+    """Not one by one for each span: that would be quadratic."""
+    passes = 0
+
+    class Counted(list):
+        def __iter__(self):
+            nonlocal passes
+            passes += 1
+            return super().__iter__()
+
+    prepared = prepare(MODEL, sentences(MODEL, [12]), SMALL)
+    spans = [(i, k) for k in range(1, 13) for i in range(k)]
+    prepared.decode([Counted(ForcedSpan(i, k, ((5,),), k, "prefer") for i, k in spans)])
+    assert 0 < passes < 20 < len(spans)
+
+
+def test_preferred_rules_that_no_tree_obeys_are_named():
+    options = replace(SMALL, max_segments=2)
+    prepared = prepare(MODEL, sentences(MODEL, [5]), options)
+    inside, first = (ForcedSpan(i, 2, ((5, 6),), i, "prefer") for i in (1, 0))
+    (result,) = prepared.decode([[inside, first]])
+    assert result.ignored == [1]  # it needs three phrases
+    (result,) = prepare(MODEL, sentences(MODEL, [5]), replace(SMALL, flat_weight=1.0)).decode(
+        [[first]]
+    )
+    assert result.ignored == [0]
+
+
 def test_a_forced_sentence_is_its_target():
     (source,) = sentences(MODEL, [5])
     (result,) = prepare(MODEL, [source], SMALL).decode([[ForcedSpan(0, 5, ((5, 6),), 0)]], 3)
@@ -232,6 +304,62 @@ def test_other_rules_reuse_what_is_known():
     fresh = prepare(MODEL, sources, SMALL).decode(rules, nbest=2)
     for one, other in zip(ruled, fresh, strict=True):
         assert_same(one, other)
+
+
+def test_only_what_is_wanted_is_decoded():
+    sources = sentences(MODEL, LENGTHS)
+    prepared = prepare(MODEL, sources, SMALL)
+    rule = ForcedSpan(0, 1, ((5,),), 0)
+    (result,) = prepared.decode([[rule]], rows=[3])
+    check_rules(result, [rule])
+    assert [*prepared._plain] == []
+    assert_same(prepared.decode(rows=[2])[0], prepare(MODEL, sources, SMALL).decode()[2])
+    assert [*prepared._plain] == [2]
+
+
+def test_choices_are_scored_together_and_once(monkeypatch):
+    calls = []
+
+    def counted(model, states, mask, targets):
+        calls.append(len(targets))
+        return score_phrases(model, states, mask, targets)
+
+    monkeypatch.setattr(candidates, "score_phrases", counted)
+    sources = sentences(MODEL, [5, 4, 8])
+    prepared = prepare(MODEL, sources, replace(SMALL, max_cky_length=6))
+    rules = [[ForcedSpan(i, i + 1, ((5,), (6,)), i) for i in range(3)] for _ in sources]
+    first = prepared.decode(rules)
+    assert calls == [18]
+    assert prepared.decode(rules) == first
+    assert calls == [18]
+    for own, result in zip(rules, first, strict=True):
+        check_rules(result, own)
+
+
+def test_a_target_that_shares_its_tokens_is_a_string_of_its_own():
+    """Two targets that the model knows by the same tokens, twice: four strings, not one."""
+    (source,) = sentences(MODEL, [2])
+    targets, spelled = ((1000,), (1001,)), ((5,), (5,))
+    rules = [ForcedSpan(i, i + 1, targets, i, spelled=spelled) for i in range(2)]
+    options = replace(SMALL, beam_size=9)
+    (result,) = prepare(MODEL, [source], options).decode([rules], nbest=9)
+    assert {own.tokens for own in result.hypotheses} == {
+        (a, b) for a in (1000, 1001) for b in (1000, 1001)
+    }
+    total = np.logaddexp.reduce([own.log_prob for own in result.hypotheses])
+    assert total == pytest.approx(0.0, abs=1e-6)
+    assert result.hypotheses[0].derivation.phrases[0].log_prob == pytest.approx(np.log(0.5))
+
+
+def test_weights_that_are_not_numbers():
+    model = tiny_model()
+    with torch.no_grad():
+        for weight in model.backbone.model.parameters():
+            weight.fill_(np.nan)
+    for options in (SMALL, replace(SMALL, max_cky_length=3)):
+        (result,) = prepare(model, sentences(model, [5]), options).decode()
+        assert result.hypotheses == []
+        assert result.segment_posterior == ()
 
 
 def test_long_sentences_fall_back_and_say_so():

@@ -1,6 +1,7 @@
 """Rules are found where people would find them, and nothing about them goes unsaid."""
 
 import gzip
+import sys
 import unicodedata
 from itertools import pairwise
 
@@ -263,3 +264,40 @@ def test_on_the_command_line():
     )
     assert parse_rule("GmbH") == Rule("GmbH", mode="keep", place="--rule")
     assert parse_rule("a=b=c").targets == ("b=c",)
+
+
+# ---- many rules ----------------------------------------------------------------------------
+
+
+def steps(function, *arguments):
+    """How many lines of the decoder a call runs through."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if "/decoding/" not in frame.f_code.co_filename:
+            return None
+        count += event in ("call", "line")
+        return trace
+
+    sys.settrace(trace)
+    try:
+        function(*arguments)
+    finally:
+        sys.settrace(None)
+    return count
+
+
+@pytest.mark.parametrize("mode", ["force", "prefer"])
+def test_work_grows_with_the_matches_and_not_with_their_square(mode):
+    rules = RuleSet(Rule(f"w{n}", "x", mode=mode) for n in range(10_000))
+    few, many = (" ".join(f"w{n}" for n in range(count)) for count in (30, 300))
+    assert len(rules.find(many)[0]) == 300
+    assert steps(rules.find, many) < 12 * steps(rules.find, few)
+
+
+def test_work_with_many_rules_for_one_phrase():
+    few, many = ([Rule("w", f"x{n}", mode="prefer") for n in range(count)] for count in (30, 300))
+    assert steps(RuleSet, many) < 12 * steps(RuleSet, few)
+    assert len(RuleSet(many).find("w")[0]) == 300
+    assert len(RuleSet([*many, Rule("w", "y")]).find("w")[0]) == 1

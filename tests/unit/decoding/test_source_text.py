@@ -78,6 +78,14 @@ def test_a_token_is_cut_only_where_it_must_be(readers):
     assert reader.cut(source, [0, 3, 4, 8]) is source
 
 
+def test_space_at_the_end_belongs_to_the_last_word(readers):
+    for reader in [*readers.values(), SourceReader(ByT5Tokenizer())]:
+        (source,) = reader.read([" the dog  "])
+        (_, stop), length = source.token_span(5, 8), len(source.tokens)
+        assert stop == length
+        assert source.token_span(1, 8) == (0, length)
+
+
 def test_what_cannot_be_cut_stays(readers):
     reader = readers["word"]
     for text in ["the dog, saw", "the dog-house saw"]:  # one word, known or not

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import SPAN_INDEX, SPANS, forest, phrases, tilings
 
+from btg_seq2seq.decoding import target_mass as target_mass_module
 from btg_seq2seq.decoding.cky import prepare
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.kernels import mass_kernels
@@ -108,6 +109,31 @@ def test_a_finite_beam_reports_no_more(name):
         assert alone.log_mass == pytest.approx(mass.log_mass, abs=1e-5)
         if targets[sentence] == flat[sentence].tokens:
             assert mass.flat_log_prob == pytest.approx(flat[sentence].log_prob, abs=1e-5)
+
+
+def test_a_target_that_no_phrases_reach_over_costs_no_tables(monkeypatch):
+    """Tables over all pairs of its positions would take gigabytes."""
+    sizes = []
+
+    def counted(model, source, target, places, settings):
+        sizes.append(len(places))
+        return np.zeros((0, 0, 0))
+
+    monkeypatch.setattr(target_mass_module, "_phrase_tables", counted)
+    model = tiny_model(max_segments=3)
+    (source,) = sentences(model, [5])
+    (mass,) = target_mass(model, [source], [(7,) * 3000], SMALL)
+    assert (mass.log_mass, mass.derivation, sizes) == (-math.inf, None, [0])
+
+
+def test_the_longest_target_that_phrases_reach_over():
+    model = tiny_model(max_segments=3)
+    (source,) = sentences(model, [5])
+    options = replace(SMALL, max_output_ratio=0.5, max_output_extra=2, flat_weight=0.0)
+    # Phrases of 1, 1 and 3 tokens: 1 + 2, 1 + 2 and 2 + 2.
+    (longest, longer) = target_mass(model, [source] * 2, [(7,) * 10, (7,) * 11], options)
+    assert math.isfinite(longest.log_mass)
+    assert longer.log_mass == -math.inf
 
 
 def test_special_cases():

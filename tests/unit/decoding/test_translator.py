@@ -16,10 +16,11 @@ from btg_seq2seq.cli.arguments import check_length
 from btg_seq2seq.decoding import cky
 from btg_seq2seq.decoding.assignment import Assignment
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.records import Hypothesis
+from btg_seq2seq.decoding.records import CkyResult, Hypothesis, PhraseRecord, hypothesis
 from btg_seq2seq.decoding.results import to_translation
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.translator import SentenceLengthError
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import train_tokenizer
 from btg_seq2seq.text.words import words_of
@@ -155,6 +156,32 @@ def test_token_strings_that_read_the_same_are_added_up():
     assert (ranked.text, ranked.log_prob) == ("dog", pytest.approx(math.log(0.3)))
 
 
+def test_the_posterior_and_the_derivation_belong_to_the_text():
+    """Also where another string was the decoder's best, or several read the same."""
+    translator = translator_of("bpe")
+    source = translator.read(["the dog"])[0]
+    ids = translator.tokenizer.convert_tokens_to_ids
+    whole, pieces = tuple(ids(["▁the"])), tuple(ids(["▁", "the"]))
+    several = [
+        PhraseRecord(0, 1, pieces[:1], -1.0, None),
+        PhraseRecord(1, 2, pieces[1:], -1.0, None),
+    ]
+    found = [
+        Hypothesis(tuple(ids(["▁dog"])), math.log(0.3), None),
+        hypothesis(math.log(0.25), several, math.log(0.1), [0.2, 0.8]),
+        Hypothesis(whole, math.log(0.15), None, math.log(0.15), [1.0, 0.0, 0.0]),
+    ]
+    best = to_translation(translator.writer, Assignment(source), found, 2, mode="cky")
+    assert (best.text, best.alternatives[0].text) == ("the", "dog")
+    assert best.segment_posterior == pytest.approx([0.5, 0.5, 0.0])
+    assert best.derivation.tree.segments == 1  # 0.15 in one derivation, against 0.1
+    ranked = to_translation(
+        translator.writer, Assignment(source), found[1:], 1, mode="cky", are_probabilities=False
+    )
+    assert ranked.segment_posterior == (0.2, 0.8)
+    assert ranked.derivation.tree.segments == 2
+
+
 # ---- rules ---------------------------------------------------------------------------------
 
 WORDS = ["the", "dog", "in", "garden", "it", "xyz"]
@@ -266,6 +293,47 @@ def test_what_cannot_be_obeyed_is_said():
     assert translation.text == "cat"
 
 
+def test_targets_that_the_model_does_not_know_are_told_apart():
+    translator = translator_of("word")
+    unknown = (translator.tokenizer.unk_token_id,)
+    rules = RuleSet([Rule("dog", "cat"), Rule("it", "cow")])
+    (best,) = translator.translate(["dog it"], rules=rules, nbest=3)
+    (other,) = best.alternatives
+    assert {best.text, other.text} == {"cat cow", "cow cat"}
+    assert math.exp(best.log_prob) + math.exp(other.log_prob) == pytest.approx(1.0)
+    assert best.variants == other.variants == (unknown * 2,)
+    prepared = translator.prepare(["dog it"])
+    assert prepared.score([best], rules) == pytest.approx([best.log_prob])
+    assert prepared.score([[unknown * 2]], rules) == pytest.approx([0.0], abs=1e-6)
+    (best,) = translator.translate(["dog"], rules=[Rule("dog", ["cat", "cow", "the"])], nbest=3)
+    assert {best.text, *(one.text for one in best.alternatives)} == {"cat", "cow", "the"}
+    kept = RuleSet([Rule("zzz", mode="keep"), Rule("yyy", mode="keep")])
+    (best,) = translator.translate(["zzz yyy"], rules=kept, nbest=3)
+    assert {best.text, best.alternatives[0].text} == {"zzz yyy", "yyy zzz"}
+
+
+def test_preferred_rules_do_not_cut_tokens():
+    translator = translator_of("bpe")
+    rule = Rule("dog", "cat", mode="prefer", place="r:1")
+    prepared = translator.prepare(["the dog, it"])
+    plain = prepared.translate()[0]
+    (translation,) = prepared.translate([rule])
+    assert translation.notices == (
+        "rule 'dog' -> 'cat' (r:1) does not compete: the tokenizer does not part 'dog' from the "
+        "words around it",
+    )
+    assert (translation.text, translation.derivation) == (plain.text, plain.derivation)
+    assert len(prepared._groups) == 1
+
+
+def test_preferred_rules_without_a_tree_are_reported():
+    translator = translator_of("word")
+    rule = Rule("dog", "garden.", mode="prefer", place="r:1")
+    (translation,) = translator.translate(["the dog saw"], rules=[rule], max_segments=2)
+    (notice,) = translation.notices
+    assert notice.startswith("rule 'dog' -> 'garden.' (r:1) does not compete: max_segments, ")
+
+
 def test_a_preferred_rule_competes():
     translator = translator_of("unigram", scale=0.1)  # every phrase is about equally unlikely
     rule = Rule("dog", "garden", mode="prefer")
@@ -312,6 +380,25 @@ def test_cky_score_is_what_was_reported(kind, rules):
         ):
             assert score.cky_log_prob >= translation.log_prob - 1e-4
     assert prepared.score(["garden."] * 4, rule_set)[1] == -math.inf
+
+
+def test_scores_that_are_no_probabilities_are_as_reported(monkeypatch):
+    translator = translator_of("bpe")
+    ids = translator.tokenizer.convert_tokens_to_ids
+    strings = [tuple(ids(pieces)) for pieces in (["▁the"], ["▁", "the"])]
+    result = CkyResult([Hypothesis(tokens, -1.0 - len(tokens), None) for tokens in strings])
+    for is_normalised, expected in ((True, -2.0), (False, -2.0 + math.log1p(math.exp(-1.0)))):
+        prepared = translator.prepare(["dog"], length_normalised=is_normalised)
+        monkeypatch.setattr(prepared, "_decode", lambda _: [result])
+        (translation,) = prepared.translate()
+        assert translation.variants == (*strings,)
+        assert translation.log_prob == pytest.approx(expected)
+        assert prepared.score([translation]) == pytest.approx([expected])
+
+
+def test_no_translation_has_no_probability():
+    (score,) = translator_of("word").score(["the dog"], [[]])
+    assert (score.flat_log_prob, score.cky_log_prob) == (-math.inf, -math.inf)
 
 
 def test_score_of_a_text():
@@ -413,6 +500,19 @@ def test_preferred_rules_in_long_sentences_are_obeyed_or_reported():
     assert notice.startswith("rule 'in' -> 'at' (r:3) does not compete: the sentence is too long")
 
 
+@pytest.mark.parametrize("mode", ["flat", "cky"])
+def test_weights_that_are_not_numbers(mode):
+    tokenizer = tokenizer_of("word")
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.fill_(math.nan)
+    (translation, _) = Translator(model, tokenizer, SHORT).translate(["the dog", ""], mode)
+    assert (translation.text, translation.log_prob) == ("", -math.inf)
+    assert translation.fallback == "the decoder found no translation"
+
+
 def test_no_warning_without_a_beam(caplog):
     verbosity = logging.get_verbosity()
     logging.set_verbosity_warning()
@@ -448,6 +548,19 @@ def test_absolute_positions():
     message = r"^sentence 1: it has 40 tokens, but the model reads no more than 32; split it: 'the"
     with pytest.raises(ValueError, match=message):
         translator.translate(["the", "the " * 40])
+    # Cutting tokens would make the sentence too long: it is not done, and that is said.
+    assert "▁dog," in tokenizer.get_vocab()
+    (translation,) = translator.translate(["dog, " * 28], rules=RuleSet(rules))
+    assert len(translation.notices) == 28
+    assert translation.notices[0] == (
+        "rule 'dog' -> 'cat' is not obeyed: with 'dog' cut out of its tokens, the sentence is "
+        "longer than the 31 tokens that the model reads"
+    )
+    for target in ["the " * 40, [translator.writer.encode_sentence("the " * 40)]]:
+        with pytest.raises(
+            SentenceLengthError, match=r"^sentence 1: its translation has 40 .* 31$"
+        ):
+            translator.score(["the", "the"], ["the", target])
     check_length(translator, "the", "in.txt: line 1")
     with pytest.raises(ValueError, match=r"^in\.txt: line 2: it has 40 tokens"):
         check_length(translator, "the " * 40, "in.txt: line 2")

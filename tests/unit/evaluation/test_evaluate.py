@@ -74,11 +74,30 @@ def test_texts(translator):
     assert found.metrics.exact_match >= 25  # what is empty is translated as it should be
     assert found.trees == {}
     assert found.fallbacks == 3
+    assert found.fallback_reasons == {"more than max_cky_length = 1: translated flat": 3}
     own = [one.text for one in found.translations]
     assert (
         evaluate(translator, Bitext(SOURCE, own), "cky", max_cky_length=1).metrics.exact_match
         == 100
     )
+
+
+def test_a_tokenizer_that_is_unknown_is_refused_before_the_work(translator, monkeypatch):
+    monkeypatch.setattr(translator, "translate", None)
+    with pytest.raises(ValueError, match="sacreBLEU has no tokenizer 'foo', but 13a, "):
+        evaluate(translator, Bitext(SOURCE, TARGET), tokenize="foo")
+
+
+def test_gold_trees_are_read_once(translator, monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return gold_trees(*arguments)
+
+    monkeypatch.setattr("btg_seq2seq.evaluation.evaluate.gold_trees", counted)
+    evaluate(translator, Bitext(SOURCE, TARGET, TREES), "cky")
+    assert len(calls) == 1
 
 
 def test_a_tree_that_does_not_fit(translator):

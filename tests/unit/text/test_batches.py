@@ -69,7 +69,9 @@ def test_one_long_side_is_enough(tokenizer):
 
 
 def test_nothing_left_is_an_error(tokenizer):
-    with pytest.raises(ValueError, match=r"nothing to train on: mine: 0 of 1 pairs, 1 skipped"):
+    with pytest.raises(
+        ValueError, match=r"no sentence pairs are left: mine: 0 of 1 pairs, 1 skipped"
+    ):
         encode_bitext(Bitext(["ja"], [" "], name="mine"), tokenizer)
 
 

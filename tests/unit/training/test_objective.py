@@ -44,7 +44,7 @@ def derivations(model, parsers):
         yield given, log_prob
 
 
-def exact_bound(model):
+def exact_bound(model, entropy_weight=1.0):
     """-ELBO at n = 2 by enumeration, without a single sample."""
     pair = model.read(**INPUT).pair
     parsers = Parsers.of(model, pair, torch.tensor([2]))
@@ -52,7 +52,8 @@ def exact_bound(model):
     for derivation, log_prob in derivations(model, parsers):
         tree = parsers.posterior.log_prob(derivation.trees).exp()
         bound = bound + log_prob.exp() * derivation.log_prob
-        bound = bound + tree * derivation.leaves.entropy / len(SEGMENTATIONS)
+        entropy = derivation.leaves.entropy / len(SEGMENTATIONS)
+        bound = bound + entropy_weight * tree * entropy
     return -bound.sum()
 
 
@@ -73,12 +74,13 @@ def gradients(model, loss):
     [
         ObjectiveSettings(baseline="self-critical", samples=1),
         ObjectiveSettings(baseline="leave-one-out", samples=2),
+        ObjectiveSettings(baseline="self-critical", samples=1, entropy_weight=0.3),
     ],
 )
 @pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
 def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch):
     model = tiny_model(phrase_encoding=phrase_encoding)
-    expected = gradients(model, exact_bound(model))
+    expected = gradients(model, exact_bound(model, settings.entropy_weight))
     # Every way the samples could have come out, weighted by its probability.
     total = torch.zeros((), dtype=torch.float64)
     for choice in itertools.product(range(8), repeat=settings.samples):
@@ -97,6 +99,26 @@ def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch
         # T5's attention takes its softmax in float32, whatever the weights are.
         tolerance = 1e-6 if name.startswith("backbone") else 1e-10
         torch.testing.assert_close(actual[name], expected[name], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("estimator", ["paper", "robust"])
+def test_a_model_that_has_lost_its_meaning_has_no_finite_loss(estimator):
+    """It is the trainer's to say which lines did it; no parser may complain before."""
+    model = tiny_model()
+    with torch.no_grad():
+        model.backbone.model.shared.weight[INPUT["input_ids"][0, 0]] = torch.nan
+    model.objective = BTGObjective(ObjectiveSettings(estimator=estimator))
+    assert model(**INPUT).loss.isnan()
+
+
+def test_without_steps_every_pass_draws_anew():
+    model, index = tiny_model(), torch.tensor([0])
+    model.objective = BTGObjective(ObjectiveSettings(estimator="paper", flat_weight=0.0))
+    drawn = {float(model(**INPUT, index=index).terms["phrases"]) for _ in range(20)}
+    assert len(drawn) > 1
+    model.objective.step = 3
+    drawn = {float(model(**INPUT, index=index).terms["phrases"]) for _ in range(5)}
+    assert len(drawn) == 1
 
 
 def test_rewards_carry_no_gradient_into_the_seq2seq_model():
@@ -218,7 +240,7 @@ def test_flat_steps_run_no_parser(monkeypatch):
     model.objective = BTGObjective(ObjectiveSettings(flat_steps=5))
     monkeypatch.setattr(model, "_parse", None)
     output = model(**INPUT)
-    assert output.terms.keys() == {"flat"}
+    assert output.terms.keys() == {"flat", "parsed"}
     assert output.loss == output.terms["flat"]
 
 
@@ -226,7 +248,7 @@ def test_settings_are_checked():
     with pytest.raises(ValueError, match="flat_weight"):
         ObjectiveSettings(flat_weight=1.5)
     with pytest.raises(ValueError, match="leave-one-out"):
-        ObjectiveSettings(baseline="leave-one-out", samples=1)
+        ObjectiveSettings(estimator="paper", baseline="leave-one-out", samples=1)
 
 
 def test_the_package_gives_the_model_its_objective():

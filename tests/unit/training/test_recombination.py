@@ -1,26 +1,22 @@
 """Recombination: what it makes is well-formed, never held out, and a function of its numbers."""
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import pairwise
 from random import Random
 
 import pytest
-import torch
+from byte_level import byte_level_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import tiny_config
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from btg_seq2seq.grammar import Leaf, SegmentationBatch, Tree
-from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.grammar import Leaf, Tree
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
-from btg_seq2seq.text import Bitext, Collator, encode_bitext, train_tokenizer
+from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 from btg_seq2seq.training.collected import Derivations
-from btg_seq2seq.training.derivation import Parsers
 from btg_seq2seq.training.partners import Partners, continuing_tokens, overlaps
-from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner
+from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
 
 SUBJECT, OBJECT, VERB = "[1", "[2<1", "[2<2"
 
@@ -196,8 +192,6 @@ def test_both_sides_are_recombined_alike(corpus, rate, seed):
         assert len(target) <= examples.target.lengths.max()
         read, written = texts(tokenizer, made)
         assert Counter(read.replace("s", "t").split()) == Counter(written.split())
-        if rate == 1:
-            assert recombiner.reachable(source[:-1])
 
 
 @given(corpora(), st.integers(0, 1000))
@@ -239,26 +233,6 @@ def test_nothing_is_made_where_everything_is_excluded():
     assert stuck.recombine(0, 0) is None
     assert stuck.tries == (10, 10)
     assert stuck.batch(0, 0, batch_size=1)[0]["labels"] == examples[0]["labels"]
-
-
-def test_reachable_is_what_can_be_made():
-    pairs = [("a x", "A X"), ("b y", "B Y"), ("a z w", "A W Z"), ("c x", "X C")]
-    trees = [
-        Tree.parse(tree) for tree in ("[0:1 1:2]", "[0:1 1:2]", "[0:1 <1:2 2:3>]", "<0:1 1:2>")
-    ]
-    targets = [[(0, 1), (1, 2)]] * 2 + [[(0, 1), (1, 2), (2, 3)]] + [[(0, 1), (1, 2)]]
-    examples, tokenizer = encoded(pairs)
-    recombiner = Recombiner(Derivations.given(trees, targets), examples)
-    made = {
-        texts(tokenizer, recombiner.recombine(position, seed))[0]
-        for position in range(4)
-        for seed in range(60)
-    }
-    words = list("abcxyzw")
-    candidates = [[one, two] for one in words for two in words]
-    candidates += [[one, two, three] for one in words for two in words for three in words]
-    ids = {" ".join(words): tokenizer(" ".join(words))["input_ids"][:-1] for words in candidates}
-    assert {text for text, tokens in ids.items() if recombiner.reachable(tokens)} == made
 
 
 def test_batches_of_steps_have_like_lengths():
@@ -326,6 +300,38 @@ def test_words_are_not_cut():
     assert any(careless.recombine(0, seed)[0] != sources[0] for seed in range(20))
 
 
+def test_no_character_of_a_byte_level_vocabulary_is_cut():
+    tokenizer = byte_level_tokenizer(["a house, café"])
+    continuing = continuing_tokens(tokenizer)
+    letter = tokenizer("ñ", add_special_tokens=False)["input_ids"]
+    assert len(letter) == 2
+    assert set(letter) <= continuing
+    (comma,) = tokenizer(",", add_special_tokens=False)["input_ids"]
+    assert comma not in continuing
+
+
+def test_held_out_is_a_text_whatever_its_tokens():
+    tokenizer = train_tokenizer("bpe", ["ab a b"] * 3, 300)
+    held_out = HeldOut(["ab  a"], tokenizer)
+    whole = tokenizer("ab a")["input_ids"]
+    pieces = tokenizer.convert_tokens_to_ids(["▁", "a", "b", "▁a", "</s>"])
+    assert pieces != whole
+    assert whole in held_out
+    assert pieces in held_out
+    assert tokenizer("a ab")["input_ids"] not in held_out
+    assert whole not in HeldOut([], tokenizer)
+
+
+@given(corpora(), st.integers(0, 100))
+def test_nothing_has_more_phrases_than_what_is_there(corpus, seed):
+    trees, targets, pairs = corpus
+    examples, _ = encoded(pairs)
+    recombiner = Recombiner(Derivations.given(trees, targets), examples)
+    most = max(tree.segments for tree in trees)
+    rows = recombiner.batch(seed, 0, batch_size=4)
+    assert all(len(row["segmentation"]) <= most for row in rows)
+
+
 def test_which_tokens_continue_a_word():
     def names(tokenizer):
         return {tokenizer.convert_ids_to_tokens(token) for token in continuing_tokens(tokenizer)}
@@ -380,61 +386,3 @@ def test_mistakes_are_told(tmp_path):
     for wrong in ({"rate": -1}, {"rare": 2}, {"overlap": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             RecombinationSettings(**wrong)
-
-
-# ---- collected by a model ---------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def model_and_examples():
-    data = generate(SvoSovConfig.tiny("few-shot"))["train"][:40]
-    pairs = [(item.source, item.target) for item in data]
-    examples, tokenizer = encoded([*pairs, ("s1 " * 30, "t1 t2"), ("s1", "t1 t2")], None)
-    config = tiny_config("t5")
-    config.vocab_size = len(tokenizer)
-    torch.manual_seed(3)
-    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3, max_grammar_length=20)
-    return model, examples, tokenizer
-
-
-def test_collected_derivations_are_the_most_probable(model_and_examples):
-    model, examples, tokenizer = model_and_examples
-    model.train()
-    derivations = Derivations.collect(model, examples, batch_size=7)
-    assert model.training
-    assert len(derivations) == len(examples)
-    assert derivations[40] is None  # too long for the grammar
-    assert derivations[41] == (Leaf(0, 1), [(0, 2)])
-    collate = Collator(tokenizer.pad_token_id)
-    model.eval()
-    for position in range(10):
-        batch = collate([examples[position]])
-        with torch.no_grad():
-            pair = model.read(batch["input_ids"], batch["attention_mask"], batch["labels"]).pair
-            lengths = [*pair.source.lengths.tolist(), *pair.target.lengths.tolist(), 3]
-            parsers = Parsers.of(model, pair, torch.tensor([min(lengths)]))
-            trees = parsers.posterior.argmax
-            length, segments = int(pair.target.lengths), trees[0].segments
-            ways = [
-                list(pairwise((0, *inner, length)))
-                for inner in combinations(range(1, length), segments - 1)
-            ]
-            weights = [
-                model.phrase_log_probs(
-                    pair, PhrasePairs.forward(trees, SegmentationBatch.from_lists([way]))
-                ).sum()
-                for way in ways
-            ]
-            best = ways[int(torch.stack(weights).argmax())]
-            assert derivations[position] == (trees[0], best)
-
-
-def test_drawn_numbers_of_phrases_do_not_depend_on_batches(model_and_examples):
-    model, examples, _ = model_and_examples
-    one, other = (
-        Derivations.collect(model, examples, batch_size=size, segment_rate=0.5, seed=4)
-        for size in (5, 16)
-    )
-    assert [one[position] for position in range(42)] == [other[position] for position in range(42)]
-    counts = {len(one.phrases(position)) for position in range(40)}
-    assert counts == {2, 3}

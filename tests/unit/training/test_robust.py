@@ -1,13 +1,17 @@
 """The robust estimator and its proposals."""
 
+import pytest
 import torch
 from torch import tensor
 
 from btg_seq2seq.grammar import LeafCRF, Tree, TreeBatch, TreeCRF, splits
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.training import BTGObjective, ObjectiveSettings
+from btg_seq2seq.training import BTGObjective, ObjectiveSettings, robust
+from btg_seq2seq.training.derivation import Derivation, Parsers
+from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees
+from btg_seq2seq.training.settings import Step
 
 END = 1
 TREE = Tree.parse("[0:3 <3:5 5:9>]")
@@ -57,6 +61,41 @@ def test_proposals_are_distributions_without_gradients():
     only = Tree.parse("[0:1 [1:2 2:3]]")
     total = sum(moved.log_prob([tree, only])[0].exp() for tree in every)
     torch.testing.assert_close(total, tensor(1.0))
+
+
+@pytest.mark.parametrize("samples", [2, 3])
+@torch.no_grad()
+def test_weights_estimate_the_sum_over_derivations(samples):
+    """Importance sampling is unbiased: its mean is the sum over all trees and segmentations."""
+    torch.manual_seed(0)
+    config = default_config(40, hidden_size=16, layers=1, heads=2, dropout=0.0)
+    model = BTGSeq2Seq.from_backbone(config, max_segments=2).double().eval()
+    model.backbone.add_segment_ids(2, 3)
+    for scorer in (model.prior, model.posterior, model.leaves):
+        scorer.output.mul_(8)
+    many = 2000
+    inputs = [tensor([[10, 11, 12, END]]), torch.ones(1, 4, dtype=int), tensor([[20, 21, 22, END]])]
+    pair = model.read(*(each.expand(many, -1) for each in inputs)).pair
+    segments = torch.full((many,), 2)
+    parsers, noise = Parsers.of(model, pair, segments), Noise.of(torch.arange(many), 0, 0)
+    draws, proposal = robust._draw_trees(parsers, samples, noise)
+    several, trees = pair.repeat(samples), TreeBatch.interleaved(draws)
+    leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees)
+    step = Step.at(ObjectiveSettings(samples=samples, summed_length=0), 0)
+    _, log_sum = robust._draw_targets(model, pair, several, leaves, step, noise.repeat(samples))
+    score = log_sum.view(many, samples) + robust._log_probs(parsers.prior, draws)
+    estimates = (score - proposal).exp().mean(1)
+    one = pair[torch.arange(1)]
+    parsers = Parsers.of(model, one, segments[:1])
+    exact = sum(
+        float((given.log_prob + parsers.prior.log_prob([tree])).exp())
+        for tree in map(Tree.parse, ("[0:1 1:3]", "<0:1 1:3>", "[0:2 2:3]", "<0:2 2:3>"))
+        for middle in (1, 2)
+        for given in [Derivation.given(model, parsers, [tree], [[(0, middle), (middle, 3)]])]
+    )
+    error = float(estimates.std()) / many**0.5
+    assert abs(float(estimates.mean()) - exact) < 4 * error
+    assert error < 0.05 * exact
 
 
 def test_losses_reach_every_part_of_the_model():
