@@ -236,6 +236,13 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+def revision() -> str:
+    """The commit that is measured, with a mark if files differ from it; nothing outside of git."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
 def provenance() -> dict[str, Any]:
     """Machine and versions: what another person needs to reproduce a number."""
     versions = {"python": platform.python_version()}

@@ -94,7 +94,7 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     translator = Translator(trained.model, trained.tokenizer)
     result: dict[str, Any] = {"system": system, "split": split, "seed": seed, "seconds": seconds}
     result |= {"steps": trained.steps, "config": asdict(config_of(system, split, seed))}
-    result["coincidences"] = trained.recombined
+    result |= {"revision": harness.revision(), "recombined": trained.recombined}
     modes: list[Literal["flat", "cky"]] = ["flat"]
     modes += ["cky"] * (system != "seq2seq")
     for name in ("dev", "test"):
@@ -124,7 +124,10 @@ def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.
                 cells.append(text or harness.NOT_MEASURED)
             steps = str(max(each["steps"] for each in own))
             minutes = f"{_mean(own, 'seconds') / 60:.0f}"
-            rows.append([split, name, str(len(own)), steps, *cells, minutes])
+            tries = [each["recombined"] for each in own if each["recombined"]]
+            made, excluded = (sum(each[key] for each in tries) for key in ("made", "coincidences"))
+            held_out = f"{excluded:,} of {made:,}" if tries else ""
+            rows.append([split, name, str(len(own)), steps, *cells, held_out, minutes])
             if system == "btg":
                 bars += _bars(split, own)
     return rows, bars
@@ -147,12 +150,13 @@ def _mean(runs: list[dict[str, Any]], key: str) -> float:
 
 
 HEADER = ["split", "system", "seeds", "steps", "BTG-1 / flat", "BTG-N"]
-HEADER += ["posterior trees", "prior trees", "CPU min"]
+HEADER += ["posterior trees", "prior trees", "coincidences", "CPU min"]
 NOTE = (
     "Percent of the test set translated exactly, and of the dev set's trees that are right at "
     "three phrases: median of the seeds, and the worst in brackets. A seed is that of data and "
     "model. Phrases have 1 to 8 tokens; sizes are the paper's. Systems differ in their numbers of "
-    "steps. Held-out sources are never made by recombination."
+    "steps. Coincidences: recombined sentences whose source is of the dev or test set, all thrown "
+    "away; of how many that were made."
 )
 
 
@@ -200,7 +204,9 @@ def main() -> int:
     done = [path for job, path in paths.items() if is_done(path, job)]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
     rows, bars = table(sorted(results, key=lambda each: each["seed"]))
-    report = harness.Report("svo_sov", NOTE, HEADER, rows, bars)
+    revisions = sorted({each["revision"] for each in results})
+    note = f"{NOTE} Measured at revision {', '.join(revisions)}."
+    report = harness.Report("svo_sov", note, HEADER, rows, bars)
     verdict = report.write(options, results=results)
     return verdict if len(done) == len(jobs) else 1
 
