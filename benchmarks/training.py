@@ -227,8 +227,8 @@ def main() -> int:
         f"d = {options.hidden}, {options.layers}+{options.layers} layers, vocabulary {VOCABULARY}, "
         f"up to {options.segments} phrases, {'bfloat16 autocast' if options.bf16 else 'float32'}; "
         f"fastest of {options.repetitions} interleaved calls. No target is short enough to be "
-        f"summed over (summed_length: {ROBUST.summed_length}). In halves: the gradients of two half "
-        "batches add up."
+        f"summed over (summed_length: {ROBUST.summed_length}). In halves: the gradients of two "
+        "half batches add up."
     )
     report = harness.Report("training", note, HEADER, rows, bars)
     return report.write(options, seconds=seconds, memory=memory)
