@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,8 +20,8 @@ from benchmarks import harness
 from btg_seq2seq.cli.dev_metrics import DevMetrics
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.metrics import exact_match
-from btg_seq2seq.tasks.svo_sov import Item, Split, SvoSovConfig, generate
-from btg_seq2seq.text import Bitext
+from btg_seq2seq.tasks.svo_sov import Split, SvoSovConfig, generate
+from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.training.config import TrainConfig, load_config
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
@@ -57,12 +56,6 @@ BARS = {("few-shot", "flat"): 96.0, ("novel-position", "flat"): 99.5}
 CKY_BAR, TREE_BAR, PRIOR_BAR = 100.0, 95.0, 2.0
 
 
-def bitext(items: Sequence[Item], name: str) -> Bitext:
-    """Sentence pairs and their gold trees."""
-    columns = ([item.source for item in items], [item.target for item in items])
-    return Bitext(*columns, [str(item.tree) for item in items], name)
-
-
 def config_of(system: str, split: str, seed: int) -> TrainConfig:
     """The settings of a run."""
     return replace(load_config(CONFIGS / f"{split}.yaml", SYSTEMS[system]), seed=seed)
@@ -81,8 +74,8 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     begin = time.process_time()
     config = replace(config_of(system, split, seed), output=str(directory))
     data = generate(SvoSovConfig(split, seed))
-    sets = {name: bitext(items, name) for name, items in data.items()}
-    watched = bitext(data["dev"][:WATCHED], "dev")
+    sets = {name: bitext_of(items, name) for name, items in data.items()}
+    watched = bitext_of(data["dev"][:WATCHED], "dev")
     held_out = [*sets["dev"].source, *sets["test"].source]
     trained = train(
         config,

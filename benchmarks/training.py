@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from benchmarks import harness
-from btg_seq2seq.model.backbone import IGNORED
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
 

@@ -11,7 +11,8 @@ from transformers import (
     T5Config,
 )
 
-from btg_seq2seq.model.backbone import IGNORED, Backbone
+from btg_seq2seq.model.backbone import Backbone
+from btg_seq2seq.text.batches import IGNORED
 
 VOCABULARY = 40
 SOURCE_LANGUAGE, TARGET_LANGUAGE = 36, 37

@@ -6,25 +6,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as count_from
-from pathlib import Path
 
 import numpy as np
-from jsonargparse import ArgumentParser, set_parsing_settings
+from jsonargparse import ArgumentParser
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import Bitext, load_tokenizer, read_lines, write_lines
+from btg_seq2seq.cli.arguments import command_parser, load_translator
+from btg_seq2seq.text import Bitext, read_lines, write_lines
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import Frames, encode
 from btg_seq2seq.training.partners import continuing_tokens
 from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
 
+DESCRIPTION = """Make new sentence pairs by swapping the aligned phrases that a model finds in a
+bitext. The result is plain text, one sentence a line, for any toolkit."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Write recombined bitext; say on stderr what it took."""
     options = _parser().parse_args(list(arguments))
-    if not Path(options.model).is_dir():
-        raise ValueError(f"{options.model}: there is no such directory with a trained model")
     settings = RecombinationSettings(rate=options.rate, overlap=options.overlap, rare=options.rare)
     excluded = [line for path in options.exclude for line in read_lines(path)]
     bitext = Bitext.from_files(options.source, options.target)
@@ -32,8 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     if wanted < 1:
         raise ValueError(f"--count must be 1 or more, not {wanted}")
 
-    tokenizer = load_tokenizer(options.model)
-    model = BTGSeq2Seq.from_pretrained(options.model)
+    translator = load_translator(options)
+    model, tokenizer = translator.model, translator.tokenizer
     longest = model.backbone.family.longest(model.backbone.model.config)
     examples = encode(bitext, tokenizer, Frames.of(tokenizer), longest, "skip")
     _say(examples.summary())
@@ -132,13 +132,7 @@ def _say(message: str) -> None:
 
 
 def _parser() -> ArgumentParser:
-    set_parsing_settings(docstring_parse_attribute_docstrings=True)  # they are the help
-    parser = ArgumentParser(
-        prog="btg augment",
-        description="Make new sentence pairs by swapping the aligned phrases that a model finds in "
-        "a bitext. The result is plain text, one sentence a line, for any toolkit.",
-    )
-    parser.add_argument("model", help="directory of a trained model")
+    parser = command_parser("augment", DESCRIPTION, decoding=False)
     parser.add_argument("source", help="source sentences, one a line")
     parser.add_argument("target", help="their translations")
     parser.add_argument("--output-source", required=True, help="file for the new sources")

@@ -21,6 +21,7 @@ from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
+from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext, write_lines
 from btg_seq2seq.training.config import (
     ModelConfig,
@@ -120,15 +121,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def bitexts(seed: int) -> dict[str, Bitext]:
     """The three sets of the task."""
-    return {
-        name: Bitext(
-            [item.source for item in items],
-            [item.target for item in items],
-            [str(item.tree) for item in items],
-            name,
-        )
-        for name, items in generate(replace(TASK, seed=seed)).items()
-    }
+    data = generate(replace(TASK, seed=seed))
+    return {name: bitext_of(items, name) for name, items in data.items()}
 
 
 def trained(config: TrainConfig, sets: dict[str, Bitext]) -> TrainResult:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from jsonargparse import DefaultHelpFormatter
 
 from btg_seq2seq.cli.dev_metrics import DevMetrics
+from btg_seq2seq.cli.main import INTERRUPTED
 from btg_seq2seq.training.config import TrainConfig, config_of, config_parser
 from btg_seq2seq.training.progress import TrainingInterrupted
 from btg_seq2seq.training.run import TrainResult, train
@@ -25,7 +26,6 @@ Every field can be set in the file and on the command line, which wins. In the f
 here is nested ("model: {layers: 3}"). OUTPUT will hold the model, config.yaml with all settings as
 they were, metrics.jsonl, curves for TensorBoard, and the best and the last checkpoint.
 """
-INTERRUPTED = 130  # what a shell expects of a process that Ctrl-C has ended
 
 
 class Formatter(RawDescriptionHelpFormatter, DefaultHelpFormatter):

@@ -28,9 +28,8 @@ from btg_seq2seq.model.families import (
     random_model,
     required,
 )
+from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.tokenizers import SEGMENT_END, SEGMENT_START
-
-IGNORED = -100  # a label that is no token: padding
 
 # Up to so many logits (256 MB) are kept for the gradient. Where there are more, they are computed
 # again for it in pieces of the second size, which takes less memory and more time.

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar import SegmentationBatch, TreeBatch
+from btg_seq2seq.text.batches import IGNORED
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class PhraseRow:
         other = torch.arange(other_length, device=device)
         return cls(
             inputs=torch.where(is_used, inputs, pad),
-            labels=torch.where(is_used, labels, -100),
+            labels=torch.where(is_used, labels, IGNORED),
             rank=rank,
             self_mask=same & earlier,
             cross_mask=(other >= start[..., None]) & (other < stop[..., None]),

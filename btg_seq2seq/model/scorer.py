@@ -39,12 +39,9 @@ class SplitScorer(nn.Module):
         hidden_size: size of the states.
         outputs: 2 for a tree CRF (straight, inverted), 1 for a leaf CRF.
         width: number of hidden units; best a multiple of 16.
-        dropout: share of the fencepost features dropped in training.
     """
 
-    def __init__(
-        self, hidden_size: int, outputs: int, width: int = 128, dropout: float = 0.0
-    ) -> None:
+    def __init__(self, hidden_size: int, outputs: int, width: int = 128) -> None:
         super().__init__()
         if hidden_size < 2 or outputs not in (1, 2) or width < 1:
             raise ValueError(
@@ -55,7 +52,6 @@ class SplitScorer(nn.Module):
         half = hidden_size // 2
         self.before = nn.Parameter(torch.empty(half))
         self.behind = nn.Parameter(torch.empty(hidden_size - half))
-        self.dropout = nn.Dropout(dropout)
         self.projection = nn.Linear(hidden_size, 3 * width, bias=False)
         self.bias = nn.Parameter(torch.empty(width))
         self.output = nn.Parameter(torch.empty(outputs, width))
@@ -87,7 +83,7 @@ class SplitScorer(nn.Module):
         lengths = check_lengths(lengths, batch, tokens, states.device)
         dtype = torch.promote_types(self.output.dtype, torch.float32)
         with torch.autocast(states.device.type, enabled=False):
-            features = self.dropout(self._fencepost_features(states.to(dtype), lengths))
+            features = self._fencepost_features(states.to(dtype), lengths)
             terms = functional.linear(features, self.projection.weight.to(dtype))
             left, middle, right = terms.chunk(3, dim=-1)  # each [batch, fenceposts, width]
             return split_scores(left, middle + self.bias, right, self.output, lengths)

@@ -20,10 +20,11 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 from transformers.utils.generic import ModelOutput
 
 from btg_seq2seq.grammar import Segmentation, Tree
-from btg_seq2seq.model.backbone import IGNORED, Backbone
+from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, own_phrase_mask
 from btg_seq2seq.model.scorer import SplitScorer
+from btg_seq2seq.text.batches import IGNORED
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.tasks.svo_sov import SETS, Item, SvoSovConfig, generate, spans_of
-from btg_seq2seq.text import read_lines, write_lines
+from btg_seq2seq.text import Bitext, read_lines, write_lines
 
 CONFIG_FILE = "svo_sov.json"
 
@@ -28,6 +28,13 @@ def write(directory: str | Path, config: SvoSovConfig) -> dict[str, list[Item]]:
             write_lines(directory / f"{name}.{kind}", lines)
     write_lines(path, json.dumps(asdict(config), indent=2).splitlines())
     return data
+
+
+def bitext_of(items: Sequence[Item], name: str = "svo-sov", *, gold: bool = False) -> Bitext:
+    """Sentence pairs with their trees; with target phrases too, for the estimator ``gold``."""
+    columns = _columns(items)
+    segmentations = columns["segmentation"] if gold else None
+    return Bitext(columns["source"], columns["target"], columns["tree"], name, segmentations)
 
 
 def _columns(items: Sequence[Item]) -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.text.bitext import Bitext
 
-IGNORED_LABEL = -100  # what the losses of torch and transformers skip
+IGNORED = -100  # a label that is no token: the losses of torch and transformers skip it
 LINES_A_CALL = 10_000  # of the tokenizer: what it returns is large while it lasts
 WINDOW_BATCHES = 50  # sentences are sorted by length within so many batches,
 GROUP_BATCHES = 2  # and by the length of their source within so many of these
@@ -191,7 +191,7 @@ class Collator:
         }
         if "labels" in examples[0]:
             labels = [torch.as_tensor(example["labels"]) for example in examples]
-            batch["labels"] = _pad(labels, IGNORED_LABEL)  # [batch, target length]
+            batch["labels"] = _pad(labels, IGNORED)  # [batch, target length]
         if "index" in examples[0]:
             batch["index"] = torch.tensor([example["index"] for example in examples])  # [batch]
         if "tree" in examples[0]:

@@ -9,7 +9,7 @@ import torch
 from accelerate.utils import gather_object  # type: ignore[import-untyped]
 from torch import Tensor
 
-from btg_seq2seq.model.backbone import IGNORED
+from btg_seq2seq.text.batches import IGNORED
 
 
 class TermMeans:

@@ -122,7 +122,7 @@ def test_a_missing_model_or_nothing_to_swap_is_told(directory, tmp_path, capsys)
     files = [str(directory / f"train.{side}") for side in ("source", "target")]
     outputs = ["--output-source", str(tmp_path / "a"), "--output-target", str(tmp_path / "b")]
     assert main(["augment", str(tmp_path / "nothing"), *files, *outputs]) == 1
-    assert "no such directory" in capsys.readouterr().err
+    assert "holds no model" in capsys.readouterr().err
     word = read_lines(files[0])[0].split()[0]
     write_lines(tmp_path / "one.source", [word])
     write_lines(tmp_path / "one.target", [read_lines(files[1])[0]])

@@ -130,12 +130,11 @@ def test_examples_are_valid(path: Path) -> None:
 def test_trees_of_the_dev_set_are_measured(tmp_path: Path) -> None:
     from tiny_runs import task, tiny_config
 
-    from btg_seq2seq.text import Bitext
+    from btg_seq2seq.tasks.svo_sov_files import bitext_of
     from btg_seq2seq.training.data import Bitexts
 
     items = task()["dev"][:10]
-    trees = [str(item.tree) for item in items]
-    dev = Bitext([item.source for item in items], [item.target for item in items], trees)
+    dev = bitext_of(items)
     config = tiny_config(tmp_path / "run", flat=True, steps=1)
     metrics = dev_metrics.DevMetrics(sentences=0)
     bitexts = Bitexts(tiny_bitexts().train, dev)

@@ -7,17 +7,10 @@ from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
-from btg_seq2seq.text import Bitext, BucketSampler, Collator, encode_bitext, train_tokenizer
+from btg_seq2seq.tasks.svo_sov_files import bitext_of
+from btg_seq2seq.text import BucketSampler, Collator, encode_bitext, train_tokenizer
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
 from btg_seq2seq.training.derivation import Parsers
-
-
-def bitext_of(items):
-    return Bitext(
-        [item.source for item in items],
-        [item.target for item in items],
-        [str(item.tree) for item in items],
-    )
 
 
 def share_of_right_trees(parser, trees):

@@ -18,7 +18,7 @@ from tiny_models import (
 )
 
 import btg_seq2seq.model.backbone as backbone_module
-from btg_seq2seq.model.backbone import IGNORED
+from btg_seq2seq.text.batches import IGNORED
 
 # ---- equal to Hugging Face ------------------------------------------------------------------
 

@@ -31,8 +31,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from btg_seq2seq.model.backbone import IGNORED, Backbone
+from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import FAMILIES, default_config, family_of
+from btg_seq2seq.text.batches import IGNORED
 
 # ---- tokens -----------------------------------------------------------------------------------
 

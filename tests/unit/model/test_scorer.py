@@ -121,15 +121,6 @@ def test_scores_are_single_precision(kernels, dtype, parameters):
     assert gradient.dtype == dtype
 
 
-def test_dropout_is_for_training_only():
-    torch.manual_seed(0)
-    scorer = SplitScorer(8, 1, 16, dropout=0.5)
-    states = torch.randn(1, 6, 8)
-    assert not torch.equal(scorer(states, [6]), scorer(states, [6]))
-    scorer.eval()
-    assert torch.equal(scorer(states, [6]), scorer(states, [6]))
-
-
 def test_new_weights_replace_old_ones():
     scorer = SplitScorer(8, 2)
     torch.manual_seed(1)

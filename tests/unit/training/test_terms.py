@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from btg_seq2seq.model.backbone import IGNORED
+from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.training.terms import TermMeans, logged_names
 
 

@@ -10,6 +10,7 @@ from tiny_runs import task, tiny_bitext, tiny_bitexts, tiny_config
 from transformers import TrainerCallback
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext, load_tokenizer
 from btg_seq2seq.training import run as run_module
 from btg_seq2seq.training.checkpoints import Checkpoints, average
@@ -400,14 +401,7 @@ def test_the_average_is_the_mean(whole):
 
 def test_gold_derivations_are_learned_from(tmp_path):
     items = task()["train"][:20]
-    gold = Bitext(
-        [item.source for item in items],
-        [item.target for item in items],
-        [str(item.tree) for item in items],
-        segmentations=[
-            " ".join(str(stop - start) for start, stop in item.target_phrases) for item in items
-        ],
-    )
+    gold = bitext_of(items, gold=True)
     config = tiny_config(tmp_path / "run", steps=2)
     with pytest.raises(ValueError, match=r"data\.train_segmentations"):
         run(config, Bitexts(gold))
