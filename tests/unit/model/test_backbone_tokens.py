@@ -33,6 +33,7 @@ from transformers import (
 
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import FAMILIES, default_config, family_of
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
 
 # ---- tokens -----------------------------------------------------------------------------------
@@ -173,11 +174,14 @@ def test_languages_that_cannot_be():
         tiny_backbone("marian").set_languages(3, 4)
 
 
-def test_a_checkpoint_made_for_one_target_language():
+def test_a_checkpoint_made_for_one_target_language(tmp_path):
     backbone = Backbone.load(tiny_config("mbart-50"))
     assert backbone.sentence_prompt() == (2,)
     backbone.model.generation_config.forced_bos_token_id = 35
-    assert backbone.sentence_prompt() == (2, 35)
+    model = BTGSeq2Seq.from_backbone(backbone.model)
+    assert model.backbone.sentence_prompt() == (2, 35)
+    model.save_pretrained(tmp_path)
+    assert BTGSeq2Seq.from_pretrained(tmp_path).backbone.sentence_prompt() == (2, 35)
 
 
 # ---- generation -------------------------------------------------------------------------------

@@ -231,6 +231,9 @@ def test_given_derivations_are_learned_from_whatever_the_estimator():
     model = tiny_model()
     model.objective = BTGObjective(ObjectiveSettings(estimator="robust"))
     output = model(**INPUT, trees=[TREES[1]], segmentations=[SEGMENTATIONS[0]])
+    assert {"prior", "reverse"} <= output.terms.keys()
+    model.objective = BTGObjective(ObjectiveSettings(estimator="paper"))
+    output = model(**INPUT, trees=[TREES[1]], segmentations=[SEGMENTATIONS[0]])
     assert "prior" in output.terms
     assert "reverse" not in output.terms
 
