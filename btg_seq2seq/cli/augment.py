@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as count_from
+from pathlib import Path
 
 import numpy as np
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, Namespace
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.cli.arguments import command_parser, load_translator
@@ -25,6 +26,7 @@ bitext. The result is plain text, one sentence a line, for any toolkit."""
 def main(arguments: Sequence[str]) -> int:
     """Write recombined bitext; say on stderr what it took."""
     options = _parser().parse_args(list(arguments))
+    _check_outputs(options)
     settings = RecombinationSettings(rate=options.rate, overlap=options.overlap, rare=options.rare)
     excluded = [line for path in options.exclude for line in read_lines(path)]
     bitext = Bitext.from_files(options.source, options.target)
@@ -121,6 +123,17 @@ def _rounds(
                 yield made
         if found * 100 < len(order):
             return
+
+
+def _check_outputs(options: Namespace) -> None:
+    """Refuse to write over what is read, or to write both sides into one file."""
+    outputs = [options.output_source, options.output_target]
+    inputs = {Path(path).resolve() for path in (options.source, options.target, *options.exclude)}
+    for path in outputs:
+        if Path(path).resolve() in inputs:
+            raise ValueError(f"{path} is read: it cannot be written too; choose another output")
+    if len({Path(path).resolve() for path in outputs}) < 2:
+        raise ValueError(f"both outputs are {outputs[0]}: each side needs a file of its own")
 
 
 def _without_tree(derivations: Derivations) -> int:

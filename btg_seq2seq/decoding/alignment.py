@@ -19,7 +19,7 @@ from btg_seq2seq.decoding.source_text import SourceText
 from btg_seq2seq.decoding.translation import Derivation, Phrase, Translation
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeCRF
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.model.transducer import BTGSeq2Seq, Reading
 from btg_seq2seq.text.batches import IGNORED
 
 BATCH_TOKENS = 4096  # of source and target, padding included
@@ -49,6 +49,8 @@ def best_derivations(
     """
     most = model.config.max_segments if segments is None else segments
     wanted = [most] * len(sources) if isinstance(most, int) else list(most)
+    if any(count < 1 for count in wanted):
+        raise ValueError(f"segments must be 1 or more, not {min(wanted)}")
     pairs = list(zip(sources, targets, strict=True))
     usable = [
         rank
@@ -81,7 +83,9 @@ def _derive(
     pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
     segments: Sequence[int],
 ) -> list[PairDerivation]:
-    pair = _read(model, pairs)
+    reading = _read(model, pairs)
+    pair = reading.pair
+    assert pair is not None  # no pair is longer than the grammar holds
     limit = model.config.max_phrase_length
     counts = torch.tensor(segments)
     prior, posterior = (
@@ -89,15 +93,18 @@ def _derive(
         for scores in (pair.prior_scores, pair.posterior_scores)
     )
     leaves = LeafCRF(pair.leaf_scores, pair.target.lengths, posterior, limit).argmax
-    log_probs = model.phrase_log_probs(pair, PhrasePairs.forward(posterior, leaves)).tolist()
-    rows = zip(posterior, leaves, log_probs, prior, strict=True)
+    log_probs = model.phrase_log_probs(pair, PhrasePairs.forward(posterior, leaves))
+    # One phrase is a whole sentence, which the model translates as such.
+    is_whole = (counts == 1).to(log_probs.device)
+    log_probs[:, 0] = torch.where(is_whole, reading.flat_log_prob, log_probs[:, 0])
+    rows = zip(posterior, leaves, log_probs.tolist(), prior, strict=True)
     return [
         PairDerivation(tree, phrases, row[: len(phrases)], prior_tree)
         for tree, phrases, row, prior_tree in rows
     ]
 
 
-def _read(model: BTGSeq2Seq, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Pair:
+def _read(model: BTGSeq2Seq, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Reading:
     """The passes of the model over a batch."""
     config, backbone = model.config, model.backbone
     sources = [[*config.prefix, *source, *config.suffix] for source, _ in pairs]
@@ -105,9 +112,7 @@ def _read(model: BTGSeq2Seq, pairs: Sequence[tuple[Sequence[int], Sequence[int]]
     input_ids = _padded(sources, backbone.pad, model)
     lengths = torch.tensor([len(row) for row in sources], device=model.device)
     mask = torch.arange(input_ids.shape[1], device=model.device) < lengths[:, None]
-    reading = model.read(input_ids, mask.long(), labels)
-    assert reading.pair is not None  # no pair is longer than the grammar holds
-    return reading.pair
+    return model.read(input_ids, mask.long(), labels)
 
 
 def _padded(rows: Sequence[Sequence[int]], filler: int, model: BTGSeq2Seq) -> Tensor:

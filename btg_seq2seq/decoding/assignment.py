@@ -103,7 +103,7 @@ class Assigner:
             return
         unknown = self.reader.tokenizer.unk_token_id
         assignment.notices.extend(
-            f"rule {rule}: the model does not know {target.text!r}, which is copied as it stands"
+            f"rule {rule}: the model does not know {target.text!r}, which is copied if chosen"
             for target in choices.values()
             if unknown in target.tokens and rule.mode != "keep"
         )

@@ -47,7 +47,7 @@ def to_translation(
         alternatives=tuple(alternative for alternative, _ in texts[1:nbest]),
         segment_posterior=segment_posterior,
         fallback=fallback,
-        notices=tuple(assignment.notices),
+        notices=tuple(dict.fromkeys(assignment.notices)),
     )
 
 

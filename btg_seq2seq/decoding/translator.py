@@ -74,7 +74,9 @@ class Translator:
     ) -> Translator:
         """Load what ``btg train`` wrote: a model and its tokenizer."""
         if not (Path(directory) / "config.json").is_file():
-            raise ValueError(f"{directory} holds no model: there is no config.json in it")
+            unfinished = (Path(directory) / "config.yaml").is_file()
+            advice = "; the run is unfinished: go on with btg train --resume" if unfinished else ""
+            raise ValueError(f"{directory} holds no model: there is no config.json in it{advice}")
         model: Any = BTGSeq2Seq.from_pretrained(directory)
         return cls(model.to(device), load_tokenizer(Path(directory)), settings)
 

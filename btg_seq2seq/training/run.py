@@ -149,6 +149,8 @@ def train(
         else:
             if last is not None:
                 say(f"resuming from {last}")
+            elif resume:
+                say(f"there is nothing to resume in {directory}: a new run begins")
             set_seed(config.seed + arguments.process_index)  # dropout differs between processes
             trainer.train(resume_from_checkpoint=None if last is None else str(last))
             if stop.is_asked and not is_complete(trainer.state, config):

@@ -118,6 +118,17 @@ def test_mistakes_are_told(directory, tmp_path, capsys, options, message):
     assert not list(tmp_path.iterdir())
 
 
+def test_nothing_that_is_read_is_written_over(directory, tmp_path, capsys):
+    files = [str(directory / f"train.{side}") for side in ("source", "target")]
+    before = read_lines(files[0])
+    other = str(tmp_path / "a")
+    for outputs in ([files[0], other], [other, files[1]], [other, other]):
+        options = ["--output-source", outputs[0], "--output-target", outputs[1]]
+        assert main(["augment", str(directory / "model"), *files, *options]) == 1
+    assert "each side needs a file of its own" in capsys.readouterr().err
+    assert read_lines(files[0]) == before
+
+
 def test_a_missing_model_or_nothing_to_swap_is_told(directory, tmp_path, capsys):
     files = [str(directory / f"train.{side}") for side in ("source", "target")]
     outputs = ["--output-source", str(tmp_path / "a"), "--output-target", str(tmp_path / "b")]

@@ -47,7 +47,8 @@ def test_the_derivation_that_training_finds_best(translator):
         best = Derivation.best(model, Parsers.of(model, pair, segments))
         assert found[row].tree == best.trees[0]
         assert found[row].segmentation == best.segmentations[0]
-        assert sum(found[row].log_probs) == pytest.approx(best.log_prob.item(), abs=1e-4)
+        if segments > 1:
+            assert sum(found[row].log_probs) == pytest.approx(best.log_prob.item(), abs=1e-4)
         assert found[row].prior_tree.segments == segments.item()
 
 
@@ -56,6 +57,18 @@ def test_numbers_of_phrases(translator):
     assert best_derivations(translator.model, sources, targets, 2)[0].tree.segments == 2
     counts = best_derivations(translator.model, sources, targets, [1, 1, 1, 1, 1])
     assert all(found is None or found.tree.segments == 1 for found in counts)
+    with pytest.raises(ValueError, match="1 or more, not 0"):
+        best_derivations(translator.model, sources, targets, 0)
+
+
+def test_one_phrase_is_as_probable_as_the_sentence(translator):
+    pairs = [pair for pair in zip(SOURCES, TARGETS, strict=True) if all(pair)][:2]
+    sources, targets = map(list, zip(*pairs, strict=True))
+    aligned = translator.align(sources, targets, 1)
+    scores = translator.score(sources, targets)
+    assert [one.log_prob for one in aligned] == pytest.approx(
+        [score.flat_log_prob for score in scores], abs=1e-4
+    )
 
 
 def test_neighbours_and_dropout_change_nothing(translator):
