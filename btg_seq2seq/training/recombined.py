@@ -48,9 +48,9 @@ class RecombinationConfig(RecombinationSettings):
     """Steps after which the derivations of the training set are collected anew."""
 
     compared: int = 0
-    """Other trees, with a boundary moved, that each collected tree is compared with by how well its
-    phrases translate each other in both directions (robust). It finds phrases that are cut wrongly
-    wherever they occur, and makes collecting several times slower."""
+    """Other trees, with a boundary moved, that each tree of the first collection is compared with
+    by how well its phrases translate each other in both directions (robust). It finds phrases that
+    are cut wrongly wherever they occur, and makes collecting several times slower."""
 
     exclude: list[str] = field(default_factory=list)
     """Files of sources, such as a test set's, that must never be made. Those of the dev set never
@@ -136,7 +136,9 @@ class RecombinedBatches:
 
     def collect(self, model: BTGSeq2Seq) -> None:
         """Collect the model's derivations of the training set, and recombine these from now on."""
-        self._use(Derivations.collect(model, self.examples, compared=self.config.compared))
+        # Once: the parsers then learn what phrases have in common, and are right more often.
+        compared = self.config.compared if self.recombiner is None else 0
+        self._use(Derivations.collect(model, self.examples, compared=compared))
 
     def _use(self, derivations: Derivations) -> None:
         self.earlier = self.tries

@@ -8,6 +8,7 @@ from tiny_runs import tiny_bitext, tiny_config
 from transformers import TrainerCallback
 
 from btg_seq2seq.training import recombined
+from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
@@ -56,9 +57,20 @@ def test_steps_behind_the_start_learn_from_recombined_sentences(tmp_path):
     assert measured[-1]["coincidences"] == result.recombined["coincidences"]
 
 
+def test_trees_are_compared_once(tmp_path, monkeypatch):
+    asked, collect = [], Derivations.collect
+    monkeypatch.setattr(
+        Derivations,
+        "collect",
+        lambda *given, compared: asked.append(compared) or collect(*given, compared=compared),
+    )
+    run(config_of(tmp_path / "run", compared=2))
+    assert asked == [2, 0, 0]
+
+
 def test_a_killed_run_resumes_exactly(tmp_path):
-    whole = run(config_of(tmp_path / "whole"))
-    config = config_of(tmp_path / "run")
+    whole = run(config_of(tmp_path / "whole", compared=2))
+    config = config_of(tmp_path / "run", compared=2)
     with pytest.raises(KilledError):
         run(config, callbacks=[KillAt(10)])
     resumed = run(config, resume=True)
