@@ -63,7 +63,9 @@ def settings(output: Path, seed: int) -> TrainConfig:
             flat_weight=0.05,
             segment_rate=0.05,
         ),
-        objective=ObjectiveSettings(segment_rate=0.05, flat_weight=0.2, uniform_steps=60),
+        objective=ObjectiveSettings(
+            segment_rate=0.05, flat_weight=0.2, samples=8, uniform_steps=100
+        ),
         optimisation=OptimisationConfig(
             steps=1200,
             batch_size=32,
