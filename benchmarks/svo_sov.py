@@ -90,10 +90,10 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     result |= {"revision": harness.revision(), "recombined": trained.recombined}
     modes: list[Literal["flat", "cky"]] = ["flat"]
     modes += ["cky"] * (system != "seq2seq")
-    for name in ("dev", "test"):
+    for name, pairs in (("dev", watched), ("test", sets["test"])):
         for mode in modes:
-            found = translator.translate(sets[name].source, mode=mode)
-            score = exact_match([each.text for each in found], sets[name].target)
+            found = translator.translate(pairs.source, mode=mode)
+            score = exact_match([each.text for each in found], pairs.target)
             result[f"{name} {mode}"] = score
     if system != "seq2seq":
         trees = DevMetrics(0)(trained.model, trained.tokenizer, sets["dev"])
