@@ -34,7 +34,7 @@ def tiny_bitexts():
 def tiny_config(directory, dropout=0.1, flat=False, **optimisation):
     """``flat``: without the grammar, which takes most of the time."""
     defaults = {"steps": 12, "batch_size": 8, "log_every": 1, "eval_every": 4, "save_every": 3}
-    defaults |= {"learning_rate": 1e-2, "warmup": 4}
+    defaults |= {"learning_rate": 1e-2, "warmup": 4, "parts": 1}
     return TrainConfig(
         output=str(directory),
         tokenizer=TokenizerConfig("word"),

@@ -69,6 +69,7 @@ def settings(output: Path, seed: int) -> TrainConfig:
         optimisation=OptimisationConfig(
             steps=1200,
             batch_size=32,
+            parts=1,  # the model is small
             learning_rate=2e-3,
             schedule="linear",
             warmup=50,

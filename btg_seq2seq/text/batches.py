@@ -205,6 +205,19 @@ def _pad(rows: list[Tensor], value: int) -> Tensor:
     return pad_sequence(rows, batch_first=True, padding_value=value)
 
 
+def parts_of(batch: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    """Cut what a ``Collator`` made into ``count`` parts, or fewer, without padding they share."""
+    size = math.ceil(len(batch["input_ids"]) / count)
+    parts = []
+    for first in range(0, len(batch["input_ids"]), size):
+        part = {name: value[first : first + size] for name, value in batch.items()}
+        source = int(part["attention_mask"].sum(1).max())
+        target = int((part["labels"] != IGNORED).sum(1).max())
+        part |= {name: part[name][:, :source] for name in ("input_ids", "attention_mask")}
+        parts.append(part | {"labels": part["labels"][:, :target]})
+    return parts
+
+
 class BucketSampler(Sampler[list[int]]):
     """Batches of sentences of like length, in an order that (seed, epoch) alone decides.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from transformers.trainer_callback import ExportableState
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
+from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
 from btg_seq2seq.training.config import OptimisationConfig, TrainConfig
 from btg_seq2seq.training.objective import BTGObjective
@@ -203,10 +205,17 @@ class BTGTrainer(Seq2SeqTrainer):
         inputs: dict[str, Any],
         num_items_in_batch: Tensor | int | None = None,
     ) -> Tensor:
+        """The losses of the parts of a batch, whose gradients add up."""
         self.objective.step = self.state.global_step
-        self.indices.append(inputs["index"])
-        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
-        return loss
+        is_cut = not self.objective.is_flat and "flat_only" not in inputs
+        losses: list[Tensor] = []
+        parts = parts_of(inputs, self.optimisation.parts if is_cut else 1)
+        for number, part in enumerate(parts, 1):
+            self.indices.append(part["index"])
+            # Processes share their gradients once a batch.
+            with nullcontext() if number == len(parts) else self.accelerator.no_sync(model):
+                losses.append(super().training_step(model, part, num_items_in_batch))
+        return torch.stack(losses).sum()
 
     def compute_loss(
         self,

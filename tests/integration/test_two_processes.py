@@ -25,7 +25,7 @@ def write_files(directory: Path, name: str, bitext: Bitext) -> dict[str, str]:
 def test_two_processes_are_one(tmp_path: Path) -> None:
     """With the robust estimator, accumulation, evaluations and checkpoints."""
     bitexts = tiny_bitexts()
-    config = tiny_config(tmp_path / "one", dropout=0.0, steps=5, accumulate=2)
+    config = tiny_config(tmp_path / "one", dropout=0.0, steps=5, accumulate=2, parts=2)
     assert bitexts.dev is not None
     for name, bitext in (("train", bitexts.train), ("dev", bitexts.dev)):
         for field, path in write_files(tmp_path, name, bitext).items():

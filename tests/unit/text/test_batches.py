@@ -1,5 +1,6 @@
 """Encoded bitext and padded batches: what is in them, what is left out, and that it is said."""
 
+import itertools
 import pickle
 
 import pytest
@@ -8,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, encode_bitext, train_tokenizer
 from btg_seq2seq.text import batches as batches_module
+from btg_seq2seq.text.batches import parts_of
 
 SOURCE = ["das Haus", "", "ja", "ein Wort  ist kein Satz", "leer", " \t "]
 TARGET = ["the house", "nothing", "yes", "one word is no sentence", "", "blank"]
@@ -46,6 +48,20 @@ def test_trees_stay_with_their_sentences(tokenizer):
     data = encode_bitext(Bitext(SOURCE, TARGET, TREES), tokenizer)
     assert [example["tree"] for example in data] == [TREES[0], TREES[2], TREES[3]]
     assert pickle.loads(pickle.dumps(data))[2] == data[2]  # what worker processes get
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(1, [3]), (2, [2, 1]), (5, [1, 1, 1])])
+def test_the_parts_of_a_batch_have_no_padding_that_they_share(tokenizer, count, sizes):
+    data = encode_bitext(Bitext(SOURCE, TARGET, TREES), tokenizer)
+    collate = Collator(tokenizer.pad_token_id)
+    parts = parts_of(collate(list(data)), count)
+    assert [len(part["input_ids"]) for part in parts] == sizes
+    stops = list(itertools.accumulate(sizes))
+    for stop, size, part in zip(stops, sizes, parts, strict=True):
+        expected = collate([data[row] for row in range(stop - size, stop)])
+        assert part.keys() == expected.keys()
+        for name, value in expected.items():
+            assert part[name] == value if name == "trees" else torch.equal(part[name], value)
 
 
 def test_lines_that_are_too_long(bitext, tokenizer):

@@ -53,7 +53,13 @@ def assert_same_run(run, other):
         assert torch.equal(weight, others[name]), name
 
 
-SETTINGS = {"accumulate": 2, "average_checkpoints": 2, "patience": 9, "schedule": "cosine"}
+SETTINGS = {
+    "accumulate": 2,
+    "parts": 2,
+    "average_checkpoints": 2,
+    "patience": 9,
+    "schedule": "cosine",
+}
 
 
 @pytest.fixture(scope="module")
@@ -308,6 +314,20 @@ def test_accumulated_batches_are_one_batch(tmp_path):
     for entry, other in zip(whole.history, parts.history, strict=True):
         for name in ("loss", "flat", "cut_loss", "grad_norm"):
             assert entry[name] == pytest.approx(other[name], rel=1e-5)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_batch_in_parts_is_the_same_update(tmp_path, flat):
+    """In one piece, in three parts that are not equal, and in more parts than sentences."""
+    bitexts = Bitexts(tiny_bitext("train", 16))
+    whole, *others = (
+        run(tiny_config(tmp_path / str(parts), 0.0, flat, steps=3, parts=parts), bitexts)
+        for parts in (1, 3, 9)
+    )
+    for other in others:
+        for entry, same in zip(whole.history, other.history, strict=True):
+            for name in ("loss", "flat", "grad_norm", *(["cut_loss", "divergence"] * (not flat))):
+                assert entry[name] == pytest.approx(same[name], rel=1e-4)
 
 
 def test_the_best_checkpoint_becomes_the_model_and_training_stops_early(tmp_path):
