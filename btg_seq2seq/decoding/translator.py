@@ -141,12 +141,12 @@ class Translator:
         chosen = replace(self.settings, **settings)
         for sentence, target in enumerate(targets):
             self.check_target(target, sentence)
-        strings = [self._token_strings(target) for target in targets]
+        strings = [self.token_strings(target) for target in targets]
         return score_strings(self.model, self.writer, read, framed, strings, chosen)
 
     def check_target(self, target: Target, sentence: int = 0) -> None:
         """An error where a given translation is longer than the model can score."""
-        longest = max(map(len, self._token_strings(target)), default=0)
+        longest = max(map(len, self.token_strings(target)), default=0)
         most = Level.sentence(self.model.backbone).longest(self.model.backbone, longest)
         if longest > most:
             raise SentenceLengthError(
@@ -154,7 +154,8 @@ class Translator:
                 f"its translation has {longest} tokens, but the model writes no more than {most}",
             )
 
-    def _token_strings(self, target: Target) -> list[tuple[int, ...]]:
+    def token_strings(self, target: Target) -> list[tuple[int, ...]]:
+        """The tokens of a given translation, in all ways that it has."""
         if isinstance(target, str):
             return [self.writer.encode_sentence(target)]
         strings = target.variants if isinstance(target, Translation) else target
@@ -265,7 +266,7 @@ class PreparedTexts:
         results = self._decode(assignments)
         scores = []
         for assignment, result, target in zip(assignments, results, targets, strict=True):
-            strings = {*self.translator._token_strings(target)}
+            strings = {*self.translator.token_strings(target)}
             text = target.text if isinstance(target, Translation) else None
             found = [
                 own.log_prob

@@ -319,7 +319,7 @@ class TrainConfig:
         if self.tokenizer.kind not in (None, "pretrained") and own is not None:
             raise ValueError(
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
-                "tokenizer of its own: leave the kind out"
+                "tokenizer of its own: leave the kind out, or choose pretrained"
             )
 
     def save(self, directory: str | Path) -> None:

@@ -46,6 +46,18 @@ def split(i, j, k):
 
 
 @compiled
+def parts(i, j, k, orientation):
+    """The parts of a split in target order, as packed spans, and the label that the first has.
+
+    Of several splits that say the same, one stands: straight nodes have an inverted first part,
+    inverted ones a straight one.
+    """
+    if orientation == STRAIGHT:
+        return span(i, j), span(j, k), INVERTED
+    return span(j, k), span(i, j), STRAIGHT
+
+
+@compiled
 def least_leaves(length, counts):
     """Fewest leaves that cover each span, ``[spans]``, where ``counts[span]`` leaves exist."""
     least = np.full(length * (length + 1) // 2, NEVER, np.int64)
@@ -159,11 +171,7 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
                         weight = scores[split(i, j, k), orientation]
                         if weight == -np.inf:
                             continue
-                        # Straight: inverted left part first. Inverted: straight right part first.
-                        if orientation == STRAIGHT:
-                            one, other, label = span(i, j), span(j, k), INVERTED
-                        else:
-                            one, other, label = span(j, k), span(i, j), STRAIGHT
+                        one, other, label = parts(i, j, k, orientation)
                         for m in range(least[one], leaves - least[other] + 1):
                             first = begins[m - 1, label, one], ends[m - 1, label, one]
                             rest = leaves - m - 1

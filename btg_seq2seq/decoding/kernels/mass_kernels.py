@@ -6,7 +6,7 @@ table over target spans instead of strings, and nothing is pruned. Log space thr
 
 import numpy as np
 
-from btg_seq2seq.decoding.kernels.chart_kernels import LOG_TWO, least_leaves, span, split
+from btg_seq2seq.decoding.kernels.chart_kernels import LOG_TWO, least_leaves, parts, span, split
 from btg_seq2seq.grammar.kernels.compiled import compiled
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
@@ -78,7 +78,7 @@ def fill(length, segments, scores, leaves, leaf_places, size):
                     for j in range(i + 1, k):
                         weight = scores[split(i, j, k), orientation]
                         for f in range(1, m if weight > -np.inf else 1):
-                            one, other = parts(places, orientation, f, m, i, j, k)
+                            one, other = cells_of(places, orientation, f, m, i, j, k)
                             if one >= 0 and other >= 0:
                                 is_whole = k - i == length
                                 join(own[0], own[1], tables[one], tables[other], weight, is_whole)
@@ -93,11 +93,10 @@ def fill(length, segments, scores, leaves, leaf_places, size):
 
 
 @compiled
-def parts(places, orientation, f, m, i, j, k):
+def cells_of(places, orientation, f, m, i, j, k):
     """Cells of the first part, with f of m leaves, and of the second, in target order."""
-    if orientation == STRAIGHT:
-        return places[f - 1, INVERTED, span(i, j)], places[m - f - 1, EITHER, span(j, k)]
-    return places[f - 1, STRAIGHT, span(j, k)], places[m - f - 1, EITHER, span(i, j)]
+    one, other, label = parts(i, j, k, orientation)
+    return places[f - 1, label, one], places[m - f - 1, EITHER, other]
 
 
 @compiled
@@ -137,7 +136,7 @@ def descend(length, n, scores, tables, places, size, record):
             for j in range(i + 1, k):
                 weight = scores[split(i, j, k), orientation]
                 for f in range(1, m):
-                    one, other = parts(places, orientation, f, m, i, j, k)
+                    one, other = cells_of(places, orientation, f, m, i, j, k)
                     if one < 0 or other < 0:
                         continue
                     for b in range(a + 1, c):

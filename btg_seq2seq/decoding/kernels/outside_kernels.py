@@ -13,6 +13,7 @@ from btg_seq2seq.decoding.kernels.chart_kernels import (
     BEST,
     LOG_TWO,
     fill_chart,
+    parts,
     span,
     split,
     write_leaves,
@@ -56,11 +57,7 @@ def best_rests(length, segments, scores, masses, begins, ends):
                         weight = rest + scores[split(i, j, k), orientation]
                         if weight == -np.inf:
                             continue
-                        # As in ``fill_chart``: the part that is first in the target has a label.
-                        if orientation == STRAIGHT:
-                            one, other, asked = span(i, j), span(j, k), INVERTED
-                        else:
-                            one, other, asked = span(j, k), span(i, j), STRAIGHT
+                        one, other, asked = parts(i, j, k, orientation)
                         for m in range(1, segments - leaves):
                             second = begins[m - 1, EITHER, other], ends[m - 1, EITHER, other]
                             first = begins[m - 1, asked, one], ends[m - 1, asked, one]
