@@ -67,6 +67,15 @@ class Backbone(Vocabulary):
         tied: dict[str, str] = self.model.all_tied_weights_keys
         return {f"model.{copy}": f"model.{original}" for copy, original in tied.items()}
 
+    def choose_attention(self, device: torch.device | str) -> None:
+        """Use the attention that learns fastest on a device.
+
+        No fused kernel of the CPU gives the gradient of relative positions: what runs in its place
+        is slower than plain matrix products.
+        """
+        if self.family.relative_positions and torch.device(device).type == "cpu":
+            self.model.set_attn_implementation("eager")
+
     # ---- states and probabilities -------------------------------------------------------------
 
     def encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:

@@ -120,6 +120,7 @@ class BTGTrainer(Seq2SeqTrainer):
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
+        model.backbone.choose_attention(arguments.device)
         self.model_accepts_loss_kwargs = True  # the loss is a mean over the tokens of all processes
         self.optimisation, self.tokenizer = optimisation, tokenizer
         self.train_data, self.dev_data = train_data, dev_data
