@@ -37,6 +37,16 @@ def test_a_fresh_model_knows_where_a_word_stands():
     assert (first - second).norm() > 0.2 * first.norm()
 
 
+@every_family
+def test_attention_to_learn_with(name):
+    backbone = tiny_backbone(name)
+    backbone.choose_attention("cuda")
+    assert backbone.model.config._attn_implementation == "sdpa"
+    backbone.choose_attention("cpu")
+    expected = "eager" if name in RELATIVE else "sdpa"
+    assert backbone.model.config._attn_implementation == expected
+
+
 # ---- equal to Hugging Face ------------------------------------------------------------------
 
 
