@@ -188,6 +188,7 @@ def main() -> int:
     )
     model = BTGSeq2Seq.from_backbone(config, max_segments=options.segments)
     model.backbone.add_segment_ids(3, 4)
+    model.backbone.choose_attention("cpu")  # as the trainer does
     calls = make_calls(model, make_batch(options.batch), options.bf16)
     if options.memory:
         small = make_calls(model, make_batch(2), options.bf16)
