@@ -56,10 +56,11 @@ class Derivations:
                 rows.append(
                     [(*source, *to) for source, to in zip(tree.phrases, target, strict=True)]
                 )
-        return cls._packed(rows, prefix)
+        return cls.packed(rows, prefix)
 
     @classmethod
-    def _packed(cls, rows: Sequence[Sequence[Sequence[int]]], prefix: int) -> Derivations:
+    def packed(cls, rows: Sequence[Sequence[Sequence[int]]], prefix: int) -> Derivations:
+        """From phrases, sentence by sentence, as ``phrases`` gives them."""
         flat = [span for row in rows for span in row]
         return cls(
             np.array(flat, dtype=np.int32).reshape(-1, 4),
@@ -111,7 +112,7 @@ class Derivations:
             ):
                 rows[position] = row[:count]
         model.train(was_training)
-        return cls._packed(rows, len(model.config.prefix))
+        return cls.packed(rows, len(model.config.prefix))
 
     def __len__(self) -> int:
         return len(self.ends) - 1

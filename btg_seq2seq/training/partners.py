@@ -111,8 +111,7 @@ class Partners:
         self, pairs: Mapping[str, Mapping[int, Pair]], overlap: float, rare: float
     ) -> None:
         counts = {slot: Counter(chosen.values()) for slot, chosen in pairs.items()}
-        # Where one phrase has a wrong boundary, its neighbour has too, however usual it looks.
-        wrong = set().union(*(_rare(each, counts[slot], rare) for slot, each in pairs.items()))
+        wrong = suspicious(pairs, rare)
         self.sentences = {
             slot: array("q", [sentence for sentence in chosen if sentence not in wrong] or chosen)
             for slot, chosen in pairs.items()
@@ -142,8 +141,17 @@ class Partners:
         return None
 
 
-def _rare(chosen: Mapping[int, Pair], counts: Mapping[Pair, int], rare: float) -> set[int]:
+def suspicious(pairs: Mapping[str, Mapping[int, Pair]], rare: float) -> set[int]:
+    """Sentences with a phrase pair that is taken for wrong, see ``Partners``.
+
+    Where one phrase has a wrong boundary, its neighbour has too, however usual it looks.
+    """
+    return set().union(*(_rare(chosen, rare) for chosen in pairs.values()))
+
+
+def _rare(chosen: Mapping[int, Pair], rare: float) -> set[int]:
     """The sentences of a slot whose phrase pair there looks like a mistake."""
+    counts = Counter(chosen.values())
     often = [counts[pair] for pair in chosen.values()]
     limit = median(often) / _FEW
     found = {sentence for sentence, pair in chosen.items() if counts[pair] <= limit}

@@ -22,7 +22,8 @@ from transformers import PreTrainedTokenizerBase
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
 from btg_seq2seq.training.collected import Derivations
-from btg_seq2seq.training.partners import ROOT, Pair, Part, Partners
+from btg_seq2seq.training.mending import mended
+from btg_seq2seq.training.partners import ROOT, Pair, Part, Partners, suspicious
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
 _TRIES = 10  # to recombine one sentence so that the result may be used
@@ -41,8 +42,9 @@ class RecombinationSettings:
     is as much as two samples of the same phrases (Morisita's index)."""
 
     rare: float = 0.2
-    """Phrase pairs that are far rarer than is usual in their place are taken for wrong, and are not
-    passed on, unless they are more than this share of what stands there."""
+    """Phrase pairs that are far rarer than is usual in their place are taken for wrong, unless they
+    are more than this share of what stands there. A boundary is moved to where the sentence has
+    phrase pairs that recur; what stays rare is not passed on."""
 
     def __post_init__(self) -> None:
         for name in ("rate", "rare"):
@@ -120,32 +122,40 @@ class Recombiner:
                 "from the same set"
             )
         self.settings = settings or RecombinationSettings()
-        self.derivations, self.examples = derivations, examples
-        self.excluded = excluded
+        self.examples, self.excluded = examples, excluded
+        self.continuing = frozenset(continuing)
         self.tries = Tries()
         self._window: object = None  # what the batches that are kept were made for
         self._batches: list[tuple[list[Example], Tries]] = []
         # Nothing that is made is longer, or has more phrases, than what is there.
         self._most_leaves = int(np.diff(derivations.ends).max(initial=0))
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
+        pairs = self._take(derivations)
+        if wrong := suspicious(pairs, self.settings.rare):
+            pairs = self._take(mended(derivations, examples, wrong))
+        self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
+
+    def _take(self, derivations: Derivations) -> Mapping[str, Mapping[int, Pair]]:
+        """Use these derivations; by slot, the phrase pair that each sentence has there."""
+        self.derivations = derivations
         # Plain arrays: reading single numbers from those of NumPy is slow.
         self._spans = [array("i", column.tolist()) for column in derivations.spans.T]
         self._first_leaf = array("q", derivations.ends.tolist())
         self._trees: list[Mapping[str, Part]] = []  # by slot; without a derivation, empty
         self._stays: dict[int, set[str]] = {}  # slots whose phrases would cut a word
         pairs: defaultdict[str, dict[int, Pair]] = defaultdict(dict)
-        for sentence in range(len(examples)):
+        for sentence in range(len(derivations)):
             phrases = derivations.phrases(sentence)
             self._trees.append(_parts_by_slot(_ranks(phrases)))
-            for slot, pair, cuts_a_word in self._pairs(sentence, phrases, frozenset(continuing)):
+            for slot, pair, cuts_a_word in self._pairs(sentence, phrases):
                 if cuts_a_word:
                     self._stays.setdefault(sentence, set()).add(slot)
                 else:
                     pairs[slot][sentence] = pair
-        self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
+        return pairs
 
     def _pairs(
-        self, sentence: int, phrases: Sequence[Sequence[int]], continuing: frozenset[int]
+        self, sentence: int, phrases: Sequence[Sequence[int]]
     ) -> Iterator[tuple[str, Pair, bool]]:
         """What stands in each slot of a sentence, and whether it begins or ends within a word."""
         source = self.examples.source[sentence][self.derivations.prefix :]
@@ -164,7 +174,7 @@ class Recombiner:
             first, last = own[0][2], own[-1][3]
             edges = {source[start], target[first], *source[stop:][:1], *target[last:][:1]}
             pair = tuple(source[start:stop]), tuple(target[first:last])
-            yield slot, pair, not continuing.isdisjoint(edges)
+            yield slot, pair, not self.continuing.isdisjoint(edges)
 
     def recombine(self, position: int, *numbers: int) -> tuple[list[int], list[int]] | None:
         """New ``input_ids`` and ``labels`` in place of a sentence pair's; the frames are kept.

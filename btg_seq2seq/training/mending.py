@@ -1,0 +1,72 @@
+"""Derivations mended by what recurs: of phrases that look wrong, boundaries are moved.
+
+A phrase that is rare may be cut wrongly in all of its sentences, and its neighbours with it. They
+occur in other company too, where they are right: so a boundary is moved to where the phrase pairs
+of the sentence are known from other sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise, product
+
+from btg_seq2seq.text.batches import EncodedBitext
+from btg_seq2seq.training.collected import Derivations
+from btg_seq2seq.training.partners import Pair
+
+FARTHEST = 3  # tokens by which a boundary is moved
+Phrases = Sequence[Sequence[int]]  # source start and stop, target start and stop; in target order
+
+
+def mended(
+    derivations: Derivations, examples: EncodedBitext, sentences: Collection[int]
+) -> Derivations:
+    """Derivations in which these sentences have, if need be, one boundary moved on either side."""
+    prefix = derivations.prefix
+    rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]
+
+    def pairs(sentence: int, phrases: Phrases) -> list[Pair]:
+        source, target = examples.source[sentence], examples.target[sentence]
+        return [
+            (tuple(source[prefix + start : prefix + stop]), tuple(target[first:last]))
+            for start, stop, first, last in phrases
+        ]
+
+    counts = Counter(pair for sentence, own in enumerate(rows) for pair in pairs(sentence, own))
+    for sentence in sorted(sentences):
+        counts.subtract(pairs(sentence, rows[sentence]))
+        choices = [list(map(list, choice)) for choice in _moved(rows[sentence])]
+        scores = [
+            sum(math.log1p(counts[pair]) for pair in pairs(sentence, choice)) for choice in choices
+        ]
+        rows[sentence] = choices[scores.index(max(scores))]  # the first of equals: as it is
+        counts.update(pairs(sentence, rows[sentence]))
+    return Derivations.packed(rows, prefix)
+
+
+def _moved(phrases: Phrases) -> Iterator[Phrases]:
+    """The phrases as they are, and all with one boundary moved in the source, the target or both.
+
+    No phrase gets lost, and their order stays the same.
+    """
+    sides = [[(0, 0), *_moves(phrases, side)] for side in (0, 2)]
+    for (source, by), (target, far) in product(*sides):
+        yield [
+            (
+                start + by * (start == source),
+                stop + by * (stop == source),
+                first + far * (first == target),
+                last + far * (last == target),
+            )
+            for start, stop, first, last in phrases
+        ]
+
+
+def _moves(phrases: Phrases, side: int) -> Iterator[tuple[int, int]]:
+    """Boundaries between two phrases on a side, and by how much each can be moved."""
+    spans = sorted((phrase[side], phrase[side + 1]) for phrase in phrases)
+    for (start, boundary), (_, stop) in pairwise(spans):
+        least, most = max(start + 1 - boundary, -FARTHEST), min(stop - 1 - boundary, FARTHEST)
+        yield from ((boundary, by) for by in range(least, most + 1) if by)
