@@ -33,13 +33,14 @@ SYSTEMS: dict[str, list[str]] = {
     "btg": [],
     "paper": [
         *("--objective.estimator", "paper", "--recombination.start", "null"),
-        *("--optimisation.steps", "1000"),
+        *("--optimisation.steps", "1000", "--model.position_spread", "null"),
     ],
     "published": [
         *("--objective.estimator", "paper", "--objective.baseline", "self-critical"),
         *("--objective.samples", "1", "--objective.uniform_steps", "0"),
         *("--model.phrase_encoding", "sentence", "--model.residual_posterior", "false"),
         *("--recombination.start", "null", "--optimisation.steps", "1000"),
+        *("--model.position_spread", "null"),
     ],
     "seq2seq": [
         *("--objective.flat_weight", "1", "--recombination.start", "null"),

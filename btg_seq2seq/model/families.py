@@ -1,8 +1,7 @@
 """What differs between families of Hugging Face encoder-decoders: one small adapter each.
 
-Start tokens, language codes, fresh weights, the head over the vocabulary and the longest input
-live here and nowhere else; ``family_of`` picks the adapter by ``config.model_type``. Loading is
-here too.
+Start tokens, language codes, the head over the vocabulary and the longest input live here and
+nowhere else; ``family_of`` picks the adapter by ``config.model_type``. Loading is here too.
 """
 
 from __future__ import annotations
@@ -46,9 +45,6 @@ class Family:
         """What the decoder is given before the first token of a sentence that it predicts."""
         return (required(config, "decoder_start_token_id"),)
 
-    def begin(self, model: Any) -> None:
-        """Change fresh weights where a family's own start learns badly."""
-
     def logits(self, model: Any, hidden: Tensor) -> Tensor:
         """Scores of the vocabulary: ``[..., hidden]`` to ``[..., vocabulary]``."""
         logits: Tensor = model.lm_head(hidden) + model.final_logits_bias[0]
@@ -68,11 +64,11 @@ class T5Family(Family):
         return (required(config, "pad_token_id") if start is None else start,)
 
     @torch.no_grad()
-    def begin(self, model: Any) -> None:
-        # T5's own start is so small that a word's state hardly knows its place: phrases with the
-        # same words in another order are then told apart late, or never.
+    def spread_positions(self, model: Any, deviation: float) -> None:
+        """Draw the weights of relative positions anew, with this standard deviation."""
         for stack in (model.get_encoder(), model.get_decoder()):
-            stack.block[0].layer[0].SelfAttention.relative_attention_bias.weight.normal_()
+            bias = stack.block[0].layer[0].SelfAttention.relative_attention_bias
+            bias.weight.normal_(std=deviation)
 
     def logits(self, model: Any, hidden: Tensor) -> Tensor:
         # The first T5 scales what goes into its tied head; v1.1 and mT5 do not.
@@ -207,11 +203,9 @@ def default_config(
 
 def random_model(config: PreTrainedConfig, dtype: torch.dtype) -> Any:
     """A model with fresh weights."""
-    family = family_of(config)
+    family_of(config)
     auto: Any = AutoModelForSeq2SeqLM  # its methods carry no types
-    model = auto.from_config(config, dtype=dtype)
-    family.begin(model)
-    return model
+    return auto.from_config(config, dtype=dtype)
 
 
 def load_pretrained(source: str | PathLike[str], dtype: torch.dtype) -> Any:

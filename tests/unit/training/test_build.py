@@ -11,7 +11,7 @@ from tiny_tokenizers import multilingual
 from transformers import AutoModelForSeq2SeqLM, BartTokenizer
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer
+from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
 from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.config import ModelConfig, TokenizerConfig
@@ -117,6 +117,24 @@ def test_saved_weights_are_put_back_into_a_model(tmp_path, name):
         first = weights.pop(next(iter(weights)))
         with pytest.raises(ValueError, match="1 are missing and 1 are unknown"):
             put_weights(model, weights | {"other": first})
+
+
+@pytest.mark.parametrize(("spread", "low", "high"), [(None, 0.0, 0.4), (1.0, 0.8, 1.2)])
+def test_how_far_positions_are_spread(spread, low, high):
+    """Fresh weights of T5 have the deviation 1/8 at this width."""
+    torch.manual_seed(0)
+    tokenizer = train_tokenizer("word", ["a b c"])
+    size = {"hidden_size": 64, "layers": 1, "heads": 8}
+    model = build_model(
+        ModelConfig(**size, position_spread=spread), tokenizer, Frames.of(tokenizer)
+    )
+    positions = [
+        weight for name, weight in model.named_parameters() if "relative_attention" in name
+    ]
+    assert len(positions) == 2
+    assert all(low < weight.std() < high for weight in positions)
+    with pytest.raises(ValueError, match="position_spread must be more than 0, not 0"):
+        ModelConfig(position_spread=0.0)
 
 
 def test_languages_of_a_model_that_has_none(tmp_path):
