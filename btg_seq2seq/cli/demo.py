@@ -80,6 +80,7 @@ def settings(output: Path, seed: int) -> TrainConfig:
         ),
         recombination=RecombinationConfig(start=250, every=250, share=0.75),
         seed=seed,
+        threads=1,  # the models are so small that more of them would wait for each other
     )
 
 
