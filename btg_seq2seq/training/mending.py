@@ -37,7 +37,7 @@ def mended(
     counts = Counter(pair for sentence, own in enumerate(rows) for pair in pairs(sentence, own))
     for sentence in sorted(sentences):
         counts.subtract(pairs(sentence, rows[sentence]))
-        choices = [list(map(list, choice)) for choice in _moved(rows[sentence])]
+        choices = list(_moved(rows[sentence]))
         scores = [
             sum(math.log1p(counts[pair]) for pair in pairs(sentence, choice)) for choice in choices
         ]
@@ -46,7 +46,7 @@ def mended(
     return Derivations.packed(rows, prefix)
 
 
-def _moved(phrases: Phrases) -> Iterator[Phrases]:
+def _moved(phrases: Phrases) -> Iterator[list[list[int]]]:
     """The phrases as they are, and all with one boundary moved in the source, the target or both.
 
     No phrase gets lost, and their order stays the same.
@@ -54,12 +54,12 @@ def _moved(phrases: Phrases) -> Iterator[Phrases]:
     sides = [[(0, 0), *_moves(phrases, side)] for side in (0, 2)]
     for (source, by), (target, far) in product(*sides):
         yield [
-            (
+            [
                 start + by * (start == source),
                 stop + by * (stop == source),
                 first + far * (first == target),
                 last + far * (last == target),
-            )
+            ]
             for start, stop, first, last in phrases
         ]
 
