@@ -1,5 +1,8 @@
-"""Tiny models of every family with grammars, and sentences for them."""
+"""Tiny models of every family with grammars, sentences for them, and checks of what is decoded."""
 
+from itertools import pairwise
+
+import pytest
 import torch
 from tiny_models import VOCABULARY, tiny_backbone, tokens
 
@@ -25,3 +28,45 @@ def sentences(model, lengths, seed=0):
     generator = torch.Generator().manual_seed(seed)
     config = model.config
     return [[*config.prefix, *tokens(generator, n), *config.suffix] for n in lengths]
+
+
+def check_provenance(hypothesis, length):
+    """The phrases make the string, in the order of the tree, and tile the source."""
+    derivation = hypothesis.derivation
+    phrases = derivation.phrases
+    assert tuple(token for phrase in phrases for token in phrase.tokens) == hypothesis.tokens
+    assert [(phrase.start, phrase.stop) for phrase in phrases] == [*derivation.tree.phrases]
+    ends = sorted((phrase.start, phrase.stop) for phrase in phrases)
+    assert ends[0][0] == 0
+    assert ends[-1][1] == length
+    assert all(one[1] == other[0] for one, other in pairwise(ends))
+    assert all(phrase.tokens or len(phrases) == 1 for phrase in phrases)
+
+
+def assert_same(one, other):
+    """Two results of cky say the same."""
+    assert one.fallback == other.fallback
+    assert one.segment_posterior == pytest.approx(other.segment_posterior, abs=1e-4)
+    for mine, yours in zip(one.hypotheses, other.hypotheses, strict=True):
+        assert mine.tokens == yours.tokens
+        assert mine.log_prob == pytest.approx(yours.log_prob, abs=1e-4)
+        assert mine.derivation.tree == yours.derivation.tree
+        assert [p.tokens for p in mine.derivation.phrases] == [
+            p.tokens for p in yours.derivation.phrases
+        ]
+
+
+def check_rules(result, rules):
+    """Forced spans are phrases with a target of their rule; no rule has another target."""
+    for own in result.hypotheses:
+        phrases = {(phrase.start, phrase.stop): phrase for phrase in own.derivation.phrases}
+        for rule in rules:
+            phrase = phrases.get((rule.start, rule.stop))
+            if rule.mode == "force":
+                assert phrase is not None
+                assert phrase.rule == rule.rule
+                assert phrase.tokens in rule.targets
+        for phrase in phrases.values():
+            if phrase.rule is not None:
+                (rule,) = [rule for rule in rules if rule.rule == phrase.rule]
+                assert phrase.tokens in rule.targets

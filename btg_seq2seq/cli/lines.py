@@ -86,7 +86,7 @@ def _parse(number: int, text: str, name: str) -> Line:
     if not text.strip():
         return Line(number, "")
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, parse_constant=_refuse)
     except ValueError as error:
         raise ValueError(f"{name}: line {number} is not JSON: {error}") from error
     source = fields.get("source") if isinstance(fields, dict) else None
@@ -95,6 +95,10 @@ def _parse(number: int, text: str, name: str) -> Line:
     if not source.isprintable() and not _is_utf8(source):
         raise ValueError(f"{name}: line {number} has half a character in 'source'")
     return Line(number, source, fields)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number in JSON; write null")
 
 
 @contextmanager

@@ -45,6 +45,9 @@ class Family:
         """What the decoder is given before the first token of a sentence that it predicts."""
         return (required(config, "decoder_start_token_id"),)
 
+    def spread_positions(self, model: Any, deviation: float) -> None:
+        """Draw the weights of relative positions anew, where there are any."""
+
     def logits(self, model: Any, hidden: Tensor) -> Tensor:
         """Scores of the vocabulary: ``[..., hidden]`` to ``[..., vocabulary]``."""
         logits: Tensor = model.lm_head(hidden) + model.final_logits_bias[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
-from btg_seq2seq.model.families import T5Family, default_config
+from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.config import ModelConfig
 from btg_seq2seq.training.data import Frames
@@ -45,9 +45,8 @@ def build_model(
         **{name: getattr(config, name) for name in GRAMMAR_FIELDS},
         **frames.settings,
     )
-    family = model.backbone.family
-    if config.pretrained is None and config.position_spread and isinstance(family, T5Family):
-        family.spread_positions(model.backbone.model, config.position_spread)
+    if config.pretrained is None and config.position_spread is not None:
+        model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
     if config.source_language is not None and config.target_language is not None:
         model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
     return model

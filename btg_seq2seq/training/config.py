@@ -78,12 +78,12 @@ class DataConfig:
     the model can read is never kept."""
 
     def __post_init__(self) -> None:
-        for name in ("train", "dev"):
-            sides = [getattr(self, f"{name}_{side}") for side in ("source", "target")]
-            if (sides[0] is None) != (sides[1] is None):
-                given = "source" if sides[1] is None else "target"
-                other = "target" if sides[1] is None else "source"
-                raise ValueError(f"data.{name}_{given} needs data.{name}_{other} beside it")
+        pairs = ("train_source", "train_target"), ("dev_source", "dev_target")
+        for pair in (*pairs, ("train_trees", "train_segmentations")):
+            given = [name for name in pair if getattr(self, name) is not None]
+            if len(given) == 1:
+                (other,) = {*pair} - {*given}
+                raise ValueError(f"data.{given[0]} needs data.{other} beside it")
         at_least(1, "data.max_pairs", self.max_pairs)
         at_least(2, "data.max_length", self.max_length)
 

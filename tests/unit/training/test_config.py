@@ -92,6 +92,7 @@ def test_a_file_that_is_not_there(tmp_path):
     ("section", "values", "message"),
     [
         (DataConfig, {"train_source": "a"}, "data.train_target"),
+        (DataConfig, {"train_trees": "a"}, "data.train_segmentations"),
         (DataConfig, {"dev_target": "a"}, "data.dev_source"),
         (DataConfig, {"max_length": 1}, "max_length must be 2 or more"),
         (OptimisationConfig, {"batch_size": 3, "batch_tokens": 4}, "one of the two"),
