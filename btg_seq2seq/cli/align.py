@@ -9,9 +9,10 @@ from btg_seq2seq.cli.arguments import Messages, command_parser, load_translator
 from btg_seq2seq.cli.lines import in_chunks, progress, to_json_line, write
 from btg_seq2seq.text import Bitext
 
-DESCRIPTION = """Print the most probable derivation of each sentence pair, one a line: as word
-alignments 0-0 1-2 (all words of two phrases that translate each other), or as JSON with its tree
-and its phrases. A pair with an empty side, or too long for the grammar, has none."""
+DESCRIPTION = """Print how the phrases of each sentence pair correspond, one pair a line: the most
+probable tree with so many phrases and, along it, the most probable target phrases; as word
+alignments 0-0 1-2 (all words of two phrases that translate each other), or as JSON with tree and
+phrases. A pair with an empty side, or too long for the grammar, has none."""
 
 
 def main(arguments: Sequence[str]) -> int:

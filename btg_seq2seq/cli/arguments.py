@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -81,16 +82,13 @@ def check_target(translator: Translator, target: Target, place: str) -> None:
         raise ValueError(f"{place}: {error.reason}") from error
 
 
-def tell_unmatched(command: str, rules: RuleSet, path: str | None = None, advice: str = "") -> None:
-    """Tell which rules were never used; all of them in a file, if wanted."""
+def tell_unused(command: str, rules: RuleSet, path: str | None = None, advice: str = "") -> None:
+    """Tell which rules matched nothing; those and contradictions in a file, if wanted."""
     unmatched = [f"rule {rule} matched nothing" for rule in rules.unmatched]
     if path is not None:
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in unmatched)
-    messages = Messages(command, advice)
-    for line in unmatched:
-        messages.say(line)
-    messages.close()
+            file.writelines(line + "\n" for line in (*rules.problems, *unmatched))
+    tell_all(command, unmatched, advice)
 
 
 def check_length(translator: Translator, text: str, place: str) -> None:
@@ -100,6 +98,14 @@ def check_length(translator: Translator, text: str, place: str) -> None:
             translator.read([text])
         except SentenceLengthError as error:
             raise ValueError(f"{place}: {error.reason}") from error
+
+
+def tell_all(command: str, lines: Iterable[str], advice: str = "") -> None:
+    """Messages of a kind, all of which are known."""
+    messages = Messages(command, advice)
+    for line in lines:
+        messages.say(line)
+    messages.close()
 
 
 class Messages:

@@ -148,8 +148,8 @@ def _parser() -> ArgumentParser:
     parser = command_parser("augment", DESCRIPTION, decoding=False)
     parser.add_argument("source", help="source sentences, one a line")
     parser.add_argument("target", help="their translations")
-    parser.add_argument("--output-source", required=True, help="file for the new sources")
-    parser.add_argument("--output-target", required=True, help="file for their translations")
+    parser.add_argument("--output_source", required=True, help="file for the new sources")
+    parser.add_argument("--output_target", required=True, help="file for their translations")
     parser.add_argument("--count", type=int | None, help="how many pairs; as many as there are")
     parser.add_argument(
         "--exclude",
@@ -158,9 +158,9 @@ def _parser() -> ArgumentParser:
         help="files with sources that must not be made, such as those of test sets",
     )
     parser.add_argument("--seed", type=int, default=0, help="what decides all that is random")
-    parser.add_argument("--batch-size", type=int, default=64, help="sentences parsed at a time")
+    parser.add_argument("--batch_size", type=int, default=64, help="sentences parsed at a time")
     parser.add_argument(
-        "--segment-rate",
+        "--segment_rate",
         type=float | None,
         help="draw the number of phrases of a sentence with "
         "this rate, rather than cut it into as many as possible",

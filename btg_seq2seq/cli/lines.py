@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
 import signal
 import sys
@@ -86,7 +87,7 @@ def _parse(number: int, text: str, name: str) -> Line:
     if not text.strip():
         return Line(number, "")
     try:
-        fields = json.loads(text, parse_constant=_refuse)
+        fields = json.loads(text, parse_constant=_number, parse_float=_number)
     except ValueError as error:
         raise ValueError(f"{name}: line {number} is not JSON: {error}") from error
     source = fields.get("source") if isinstance(fields, dict) else None
@@ -97,8 +98,12 @@ def _parse(number: int, text: str, name: str) -> Line:
     return Line(number, source, fields)
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON; write null")
+def _number(text: str) -> float:
+    """A number as JSON has it: it could not be written again, if it were infinite or none."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number in JSON, or too large; write null")
+    return number
 
 
 @contextmanager

@@ -14,7 +14,7 @@ phi(target|source) p(target|source) ||| ||| counts of target, source, pair. With
 pairs are those of the most probable derivations, and phi is relative frequency. Without, counts
 are expected ones: how likely the source parser makes a phrase of a span, times the probability of
 a translation under the seq2seq model, which is the third score. btg translate --rules reads the
-lines as rules that are preferred: choose a high --min-probability for that."""
+lines as rules that are preferred: choose a high --min_probability for that."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("source", help="source sentences, one a line")
     parser.add_argument("target", nargs="?", help="their translations, if there are any")
     parser.add_argument(
-        "--min-probability",
+        "--min_probability",
         type=float,
         default=0.001,
         help="leave out pairs with a smaller phi(target|source)",

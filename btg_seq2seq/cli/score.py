@@ -9,14 +9,14 @@ from typing import Any, Literal
 from jsonargparse import Namespace
 
 from btg_seq2seq.cli.arguments import (
-    Messages,
     add_rule_options,
     check_length,
     check_target,
     command_parser,
     load_translator,
     read_rule_options,
-    tell_unmatched,
+    tell_all,
+    tell_unused,
 )
 from btg_seq2seq.cli.lines import (
     Line,
@@ -35,10 +35,10 @@ from btg_seq2seq.text import Bitext
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
 p(y|x) of the seq2seq model, which is what flat translation reports, and the sum over all
-derivations of the grammar. Both are of the tokens that the tokenizer makes of the text; to score
-just what btg translate --output jsonl wrote, give that file alone. Cky translation reports the
-part of the sum that its beams have found: with --reported that is a third number, under the same
-settings and rules."""
+derivations of the grammar within the limits of decoding (--span_threshold 0 for all). Both are of
+the tokens that the tokenizer makes of the text; to score just what btg translate --output jsonl
+wrote, give that file alone. Cky translation reports the part of the sum that its beams have found:
+with --reported that is a third number, under the same settings and rules."""
 
 WRITTEN = ("flat_log_prob", "cky_log_prob", "derivation")  # in lines of JSON
 REPORTED = "reported_log_prob"
@@ -70,10 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     if rules.rules and not options.reported:
         raise ValueError("rules only matter for what translation reports: use --reported")
     translator = load_translator(options)
-    problems = Messages("score")
-    for problem in rules.problems:
-        problems.say(problem)
-    problems.close()
+    tell_all("score", rules.problems)
     with progress() as bar:
         task = bar.add_task("scoring", total=None)
         for chunk in in_chunks(_checked(options, translator), options.chunk):
@@ -86,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
             for row in zip(lines, scores, reported, strict=True):
                 write([_format(*row, options.output)])
             bar.advance(task, len(chunk))
-    tell_unmatched("score", rules)
+    tell_unused("score", rules)
     return 0
 
 

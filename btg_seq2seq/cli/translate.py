@@ -15,7 +15,8 @@ from btg_seq2seq.cli.arguments import (
     command_parser,
     load_translator,
     read_rule_options,
-    tell_unmatched,
+    tell_all,
+    tell_unused,
 )
 from btg_seq2seq.cli.lines import (
     Line,
@@ -36,6 +37,7 @@ that goes in. Rules say how phrases must be translated: a file has the columns s
 and several targets are separated by |||. A Moses phrase table is a file of preferred rules. What
 rules could not do is told on stderr."""
 
+ADVICE = "; --unused FILE lists all of them"
 WRITTEN = {field.name for field in fields(Translation)} - {"source"}  # in lines of JSON
 
 
@@ -44,10 +46,10 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(list(arguments))
     rules = read_rule_options(options)
     translator = load_translator(options)
-    advice = "; --output jsonl has all of them" if options.output == "text" else ""
-    notices = Messages("translate", advice)
-    for problem in rules.problems:
-        notices.say(problem)
+    tell_all("translate", rules.problems, ADVICE)
+    notices = Messages(
+        "translate", "; --output jsonl has all of them" if options.output == "text" else ""
+    )
     with progress() as bar:
         task = bar.add_task("translating", total=None)
         for chunk in in_chunks(_lines(options, translator), options.chunk):
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
                 write(_format(line, translation, options.output, options.nbest))
             bar.advance(task, len(chunk))
     notices.close()
-    tell_unmatched("translate", rules, options.unmatched, "; --unmatched FILE lists all of them")
+    tell_unused("translate", rules, options.unused, ADVICE)
     return 0
 
 
@@ -117,7 +119,9 @@ def _parser() -> ArgumentParser:
         help="text, or JSON lines that tell where every word came from",
     )
     parser.add_argument(
-        "--unmatched", metavar="FILE", help="file for the list of rules that matched nothing"
+        "--unused",
+        metavar="FILE",
+        help="file for the list of rules that contradict another, or matched nothing",
     )
     parser.add_argument(
         "--chunk",

@@ -1,4 +1,4 @@
-"""The most probable derivation of sentence pairs that are given: trees, phrase pairs, alignments.
+"""Derivations of sentence pairs that are given: trees, phrase pairs, alignments.
 
 The posterior parser, which has seen both sides, chooses the tree, and the leaf CRF the target's
 phrases along it.
@@ -27,7 +27,7 @@ BATCH_TOKENS = 4096  # of source and target, padding included
 
 @dataclass(frozen=True)
 class PairDerivation:
-    """The best derivation of a sentence pair, in tokens."""
+    """The derivation of a sentence pair, in tokens: the best tree, and target phrases along it."""
 
     tree: Tree
     segmentation: Segmentation  # of the target, in target order

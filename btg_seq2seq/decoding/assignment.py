@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from btg_seq2seq.decoding.constraints import ForcedSpan
+from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.records import Tokens
 from btg_seq2seq.decoding.rules import Match, RuleSet
 from btg_seq2seq.decoding.source_text import SourceReader, SourceText
@@ -26,13 +26,13 @@ class RuleTarget:
 class Assignment:
     """A sentence and the spans of it whose translation is given.
 
-    ``ForcedSpan.rule`` is the rank of a match; ``targets`` tells, for a match and a string that
+    ``RuleSpan.rule`` is the rank of a match; ``targets`` tells, for a match and a string that
     the chart has for it, which of its targets that is.
     """
 
     source: SourceText
     matches: list[Match] = field(default_factory=list)
-    spans: list[ForcedSpan] = field(default_factory=list)
+    spans: list[RuleSpan] = field(default_factory=list)
     targets: dict[tuple[int, Tokens], RuleTarget] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
@@ -110,7 +110,7 @@ class Assigner:
         assignment.targets.update({(rank, string): own for string, own in choices.items()})
         mode: Literal["force", "prefer"] = "prefer" if rule.mode == "prefer" else "force"
         spelled = tuple(target.tokens for target in choices.values())
-        assignment.spans.append(ForcedSpan(*span, tuple(choices), rank, mode, spelled))
+        assignment.spans.append(RuleSpan(*span, tuple(choices), rank, mode, spelled))
 
     def _string(self, text: str) -> tuple[Tokens, RuleTarget]:
         """The string that a target is in the chart: its tokens, if these spell it.

@@ -22,7 +22,7 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput
 
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.model.backbone import Backbone
+from btg_seq2seq.model.backbone import KEPT_LOGITS, Backbone
 
 # What pretrained models like to set, and what would make scores something else than probabilities.
 PLAIN_SEARCH = {
@@ -200,8 +200,15 @@ class _Watch(LogitsProcessor):
         return known.masked_fill(step > lengths[:, None], 0.0).sum(1)
 
 
-def length_batches(lengths: Sequence[int], settings: DecodingSettings) -> Iterator[list[int]]:
-    """Rows to decode together, longest first; within the budget of tokens.
+def most_rows(backbone: Backbone, settings: DecodingSettings) -> int:
+    """So many rows side by side have logits that fit into memory."""
+    return max(1, KEPT_LOGITS // (backbone.vocabulary_size * settings.beam_size))
+
+
+def length_batches(
+    lengths: Sequence[int], settings: DecodingSettings, most: int | None = None
+) -> Iterator[list[int]]:
+    """Rows to decode together, longest first; within the budget of tokens, and ``most`` rows.
 
     A batch takes as many steps as its longest row, so the lengths are cut into ranges for which
     all steps together cost least, if a step costs as much as its rows and ``STEP_COST`` more.
@@ -226,5 +233,6 @@ def length_batches(lengths: Sequence[int], settings: DecodingSettings) -> Iterat
         end = begin
     for rows in reversed(ranges):
         size = max(1, settings.batch_tokens // (settings.beam_size * max(1, lengths[rows[0]])))
+        size = size if most is None else min(size, most)
         for first in range(0, len(rows), size):
             yield rows[first : first + size]

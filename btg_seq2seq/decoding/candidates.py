@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches
+from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches, most_rows
 from btg_seq2seq.decoding.chart import NO_RULE, StringPool
-from btg_seq2seq.decoding.constraints import ForcedSpan, forced
+from btg_seq2seq.decoding.constraints import RuleSpan, forced
 from btg_seq2seq.decoding.encoding import Source, evaluating, phrase_states
 from btg_seq2seq.decoding.records import Tokens
 from btg_seq2seq.decoding.settings import DecodingSettings
@@ -67,15 +67,17 @@ class Candidates:
             if key not in self._known
         }
         keys, spans = list(missing), list(missing.values())
-        level = Level.phrase(self.model.backbone) if spans else None
+        backbone, settings = self.model.backbone, self.settings
+        level = Level.phrase(backbone) if spans else None
+        lengths = [stop - start for _, start, stop in spans]
         with evaluating(self.model):
-            for rows in length_batches([stop - start for _, start, stop in spans], self.settings):
+            for rows in length_batches(lengths, settings, most_rows(backbone, settings)):
                 assert level is not None
                 chosen = [spans[row] for row in rows]
                 states, mask = self._states(chosen)
-                limits = [self.settings.longest_output(stop - start) for _, start, stop in chosen]
+                limits = [settings.longest_output(lengths[row]) for row in rows]
                 limit = torch.tensor(limits, device=states.device)
-                beams = beam_search(self.model.backbone, level, states, mask, limit, self.settings)
+                beams = beam_search(backbone, level, states, mask, limit, settings)
                 found = add_beams(self.pool, beams)
                 self._known.update(zip((keys[row] for row in rows), found, strict=True))
         return len(spans)
@@ -85,7 +87,7 @@ class Candidates:
         return phrase_states(self.model, phrases)
 
     def with_rules(
-        self, place: Place, rules: Sequence[ForcedSpan], extra: StringPool
+        self, place: Place, rules: Sequence[RuleSpan], extra: StringPool
     ) -> tuple[int, int]:
         """First and number of the strings of a span under the rules that are for it.
 

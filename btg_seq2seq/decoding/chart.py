@@ -112,17 +112,10 @@ class ChartString:
     posterior: list[float]  # shares of derivations with 1, 2, ... leaves in the mass
 
 
-@dataclass(frozen=True)
-class ChartResult:
-    """The best strings of a sentence, best first."""
-
-    strings: list[ChartString]
-
-
 def run_charts(
     charts: Sequence[Chart], pool: StringPool, beam_size: int, nbest: int | None
-) -> list[ChartResult]:
-    """Fill the charts and read the ``nbest`` strings of each, or all."""
+) -> list[list[ChartString]]:
+    """Fill the charts and read the ``nbest`` strings of each, best first, or all."""
     if not charts:
         return []
     if nbest is None:
@@ -156,18 +149,16 @@ def run_charts(
     )
     places = spans(max(chart.length for chart in charts)).tolist()
     return [
-        ChartResult(
-            [
-                ChartString(
-                    float(masses[b, rank, chart_kernels.MASS]),
-                    float(masses[b, rank, chart_kernels.BEST]),
-                    [(*places[place], string) for string, place in leaves[b, rank, :size].tolist()],
-                    posteriors[b, rank, : chart.segments].tolist(),
-                )
-                for rank, size in enumerate(sizes[b].tolist())
-                if size
-            ]
-        )
+        [
+            ChartString(
+                float(masses[b, rank, chart_kernels.MASS]),
+                float(masses[b, rank, chart_kernels.BEST]),
+                [(*places[place], string) for string, place in leaves[b, rank, :size].tolist()],
+                posteriors[b, rank, : chart.segments].tolist(),
+            )
+            for rank, size in enumerate(sizes[b].tolist())
+            if size
+        ]
         for b, chart in enumerate(charts)
     ]
 

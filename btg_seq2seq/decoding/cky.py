@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from btg_seq2seq.decoding.beam_search import length_batches
+from btg_seq2seq.decoding.beam_search import length_batches, most_rows
 from btg_seq2seq.decoding.candidates import Candidates, Place, add_beams
 from btg_seq2seq.decoding.chart import Chart, Floats, StringPool, run_charts
-from btg_seq2seq.decoding.constraints import ForcedSpan, by_span, check_spans, forced
+from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
 from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentences, evaluating
 from btg_seq2seq.decoding.flat import search_sentences
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
@@ -22,10 +22,10 @@ from btg_seq2seq.decoding.records import CkyResult, hypothesis
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
-from btg_seq2seq.grammar.packing import span_count
+from btg_seq2seq.grammar.packing import span_count, span_index
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
-Rules = Mapping[Span, list[ForcedSpan]]  # of a sentence, by the span that they are for
+Rules = Mapping[Span, list[RuleSpan]]  # of a sentence, by the span that they are for
 
 
 def prepare(
@@ -42,7 +42,8 @@ def prepare(
     scores: dict[int, Floats] = {}
     pool = StringPool()
     with evaluating(model):
-        for rows in length_batches([len(tokens) for tokens in sources], settings):
+        lengths = [len(tokens) for tokens in sources]
+        for rows in length_batches(lengths, settings, most_rows(model.backbone, settings)):
             batch = encode_sentences(model, [sources[row] for row in rows])
             beams = search_sentences(model, batch, settings)
             encoded.update(zip(rows, batch, strict=True))
@@ -67,7 +68,7 @@ class Prepared:
 
     def decode(
         self,
-        spans: Sequence[Sequence[ForcedSpan]] | None = None,
+        spans: Sequence[Sequence[RuleSpan]] | None = None,
         nbest: int | None = 1,
         rows: Sequence[int] | None = None,
     ) -> list[CkyResult]:
@@ -100,7 +101,7 @@ class Prepared:
         pool = self.candidates.pool.joined(extra)
         found = run_charts(charts, pool, self.settings.beam_size, nbest)
         results = {}
-        for (sentence, plan), result in zip(plans.items(), found, strict=True):
+        for (sentence, plan), strings in zip(plans.items(), found, strict=True):
             hypotheses = [
                 hypothesis(
                     string.log_mass,
@@ -108,7 +109,7 @@ class Prepared:
                     string.log_best,
                     string.posterior,
                 )
-                for string in result.strings
+                for string in strings
             ]
             results[sentence] = CkyResult(hypotheses, ignored=plan.ignored)
         for sentence, own in zip(rows, spans, strict=True):
@@ -117,7 +118,7 @@ class Prepared:
         return [results[sentence] for sentence in rows]
 
     def plans(
-        self, rules: Sequence[Sequence[ForcedSpan]], rows: Sequence[int] | None = None
+        self, rules: Sequence[Sequence[RuleSpan]], rows: Sequence[int] | None = None
     ) -> dict[int, Plan]:
         """What the chart of each sentence holds, but for those that are too long for one."""
         rows = range(len(self.sources)) if rows is None else rows
@@ -146,7 +147,7 @@ class Prepared:
         begins, counts = np.zeros((2, span_count(length)), np.int64)
         for place in (*self._places(sentence, plan), (sentence, 0, length)):
             _, start, stop = place
-            own, index = _at(place, rules), stop * (stop - 1) // 2 + start
+            own, index = _at(place, rules), span_index(start, stop)
             begins[index], counts[index] = self.candidates.with_rules(place, own, extra)
         log_counts = plan.log_counts - plan.log_partitions
         return Chart(length, plan.segments, self._scores[sentence], begins, counts, log_counts)
@@ -154,7 +155,7 @@ class Prepared:
     def _without_chart(
         self,
         sentence: int,
-        spans: Sequence[ForcedSpan],
+        spans: Sequence[RuleSpan],
         rules: Mapping[int, Rules],
         nbest: int | None,
     ) -> CkyResult:
@@ -183,6 +184,6 @@ class Prepared:
         return CkyResult(hypotheses, f"{reason}: {note}", ignored)
 
 
-def _at(place: Place, rules: Mapping[int, Rules]) -> list[ForcedSpan]:
+def _at(place: Place, rules: Mapping[int, Rules]) -> list[RuleSpan]:
     """The rules for exactly this span."""
     return rules[place[0]].get(place[1:], [])

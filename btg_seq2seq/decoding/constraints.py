@@ -14,7 +14,7 @@ from btg_seq2seq.grammar import Span
 
 
 @dataclass(frozen=True)
-class ForcedSpan:
+class RuleSpan:
     """A source span with translations that were given.
 
     Args:
@@ -50,7 +50,7 @@ class ForcedSpan:
         return dict(zip(self.targets, self.spelled or self.targets, strict=True))
 
 
-def check_spans(sentence: int, length: int, spans: Sequence[ForcedSpan]) -> None:
+def check_spans(sentence: int, length: int, spans: Sequence[RuleSpan]) -> None:
     """Refuse spans beyond the sentence's end, and forced ones that overlap."""
     for span in spans:
         if span.stop > length:
@@ -66,21 +66,21 @@ def check_spans(sentence: int, length: int, spans: Sequence[ForcedSpan]) -> None
             )
 
 
-def by_span(rules: Sequence[ForcedSpan]) -> dict[Span, list[ForcedSpan]]:
+def by_span(rules: Sequence[RuleSpan]) -> dict[Span, list[RuleSpan]]:
     """The rules of a sentence by the span that they are for."""
-    result: dict[Span, list[ForcedSpan]] = {}
+    result: dict[Span, list[RuleSpan]] = {}
     for rule in rules:
         result.setdefault((rule.start, rule.stop), []).append(rule)
     return result
 
 
-def forced(spans: Sequence[ForcedSpan]) -> list[ForcedSpan]:
+def forced(spans: Sequence[RuleSpan]) -> list[RuleSpan]:
     """Those that must be obeyed, in the order of the source."""
     chosen = [span for span in spans if span.mode == "force"]
     return sorted(chosen, key=lambda span: (span.start, span.stop))
 
 
-def fewest_phrases(length: int, limit: int, spans: Sequence[ForcedSpan]) -> int:
+def fewest_phrases(length: int, limit: int, spans: Sequence[RuleSpan]) -> int:
     """Fewest phrases of at most ``limit`` tokens with which the forced spans can be phrases."""
     count, position = 0, 0
     for span in forced(spans):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches
+from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches, most_rows
 from btg_seq2seq.decoding.encoding import Source, encode_sentences, evaluating, padded_states
 from btg_seq2seq.decoding.records import Hypothesis
 from btg_seq2seq.decoding.settings import DecodingSettings
@@ -27,7 +27,8 @@ def decode_flat(
     settings = settings or DecodingSettings()
     results: list[list[Hypothesis]] = [[] for _ in sources]
     with evaluating(model):
-        for rows in length_batches([len(tokens) for tokens in sources], settings):
+        lengths = [len(tokens) for tokens in sources]
+        for rows in length_batches(lengths, settings, most_rows(model.backbone, settings)):
             encoded = encode_sentences(model, [sources[row] for row in rows])
             beams = search_sentences(model, encoded, settings)
             for row, hypotheses in zip(rows, to_hypotheses(beams, nbest), strict=True):

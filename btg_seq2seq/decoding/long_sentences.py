@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from btg_seq2seq.decoding.constraints import ForcedSpan
+from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.records import Hypothesis, PhraseRecord, Tokens, hypothesis
 from btg_seq2seq.grammar import Span
 
 
-def cut_around(length: int, limit: int, forced_spans: Sequence[ForcedSpan]) -> list[Span]:
+def cut_around(length: int, limit: int, forced_spans: Sequence[RuleSpan]) -> list[Span]:
     """The forced spans, and what is between them in even pieces of at most ``limit`` tokens."""
     pieces: list[Span] = []
     position = 0

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from btg_seq2seq.decoding.candidates import Place
 from btg_seq2seq.decoding.cky import Prepared, prepare
 from btg_seq2seq.decoding.rule_files import SEPARATOR
 from btg_seq2seq.decoding.source_text import SourceText
@@ -113,19 +114,21 @@ class PhraseTable:
         framed = [translator.framed(source.tokens) for source in sources]
         prepared = prepare(translator.model, framed, translator.settings)
         plans = prepared.plans([()] * len(sources))
+        weights: dict[Place, float] = {}  # how probable it is that a span is a phrase
         for row, plan in plans.items():
             length = len(sources[row].tokens)
             flat = math.exp(plan.log_counts[0])
-            weights = {(row, 0, length): flat}
-            for (start, stop), is_kept, posterior in zip(
-                spans(length).tolist(), plan.kept, plan.posterior, strict=True
+            weights[row, 0, length] = flat
+            for (start, stop), posterior in zip(
+                spans(length)[plan.kept].tolist(), plan.posterior[plan.kept], strict=True
             ):
-                if is_kept:
-                    weights[row, start, stop] = (1 - flat) * float(posterior)
-            weights = {place: weight for place, weight in weights.items() if weight > 0}
-            prepared.candidates.fill(place for place in weights if place[1:] != (0, length))
-            for place, weight in weights.items():
-                self._add_span(translator, sources[row], prepared, place, weight)
+                weights[row, start, stop] = (1 - flat) * float(posterior)
+        weights = {place: weight for place, weight in weights.items() if weight > 0}
+        prepared.candidates.fill(
+            place for place in weights if place[1:] != (0, len(sources[place[0]].tokens))
+        )
+        for place, weight in weights.items():
+            self._add_span(translator, sources[place[0]], prepared, place, weight)
         return [rank for row, rank in enumerate(ranks) if row not in plans]
 
     def _add_span(
@@ -133,7 +136,7 @@ class PhraseTable:
         translator: Translator,
         source: SourceText,
         prepared: Prepared,
-        place: tuple[int, int, int],
+        place: Place,
         weight: float,
     ) -> None:
         """Count the translations of a span that is a phrase with probability ``weight``."""

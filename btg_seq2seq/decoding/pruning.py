@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
 from btg_seq2seq.decoding.chart import Floats, Skeleton, leaves_beside, skeletons
-from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases, forced
+from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases, forced
 from btg_seq2seq.decoding.encoding import Source, padded_states
 from btg_seq2seq.decoding.settings import CompleteSettings, DecodingSettings
 from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, splits, truncated_geometric
-from btg_seq2seq.grammar.packing import span_count, split_count
+from btg_seq2seq.grammar.packing import span_count, span_index, split_count
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 Mask = NDArray[np.bool_]
@@ -58,7 +58,7 @@ def plan_sentences(
     model: BTGSeq2Seq,
     lengths: Sequence[int],
     scores: Sequence[Floats],
-    rules: Sequence[Sequence[ForcedSpan]],
+    rules: Sequence[Sequence[RuleSpan]],
     settings: DecodingSettings,
 ) -> list[Plan]:
     """Decide for each sentence, on its own, which spans are translated.
@@ -103,7 +103,7 @@ class _Shape:
     is_raised: bool  # rules needed more phrases than there should be
 
     @classmethod
-    def of(cls, length: int, rules: Sequence[ForcedSpan], settings: CompleteSettings) -> _Shape:
+    def of(cls, length: int, rules: Sequence[RuleSpan], settings: CompleteSettings) -> _Shape:
         segments = min(length, settings.max_segments)
         own = torch.tensor([length]), torch.tensor([segments])
         limit = int(phrase_length_limits(*own, settings.max_phrase_length))
@@ -128,9 +128,9 @@ class _Shape:
         )
 
 
-def _index(rule: ForcedSpan) -> int:
+def _index(rule: RuleSpan) -> int:
     """The packed index of a rule's span."""
-    return span_count(rule.stop - 1) + rule.start
+    return span_index(rule.start, rule.stop)
 
 
 def count_log_probs(
@@ -161,7 +161,7 @@ def count_log_probs(
 def _leaf_posteriors(
     shapes: Sequence[_Shape],
     scores: Sequence[Floats],
-    rules: Sequence[Sequence[ForcedSpan]],
+    rules: Sequence[Sequence[RuleSpan]],
     log_counts: Sequence[Floats],
 ) -> list[Floats]:
     """Probability that each span is a leaf, mixed over n > 1.
@@ -194,7 +194,7 @@ def _leaf_posteriors(
     return result
 
 
-def _conditioned(length: int, scores: Floats, rules: Sequence[ForcedSpan]) -> Floats:
+def _conditioned(length: int, scores: Floats, rules: Sequence[RuleSpan]) -> Floats:
     """Scores whose trees have the borders of forced spans and none inside of them.
 
     A fencepost between two phrases is where exactly one node is split, so a large score there
@@ -217,7 +217,7 @@ def _conditioned(length: int, scores: Floats, rules: Sequence[ForcedSpan]) -> Fl
 def _beside_preferred(
     shapes: Sequence[_Shape],
     scores: Sequence[Floats],
-    rules: Sequence[Sequence[ForcedSpan]],
+    rules: Sequence[Sequence[RuleSpan]],
     log_counts: Sequence[Floats],
 ) -> list[Mask]:
     """Leaves of the best trees in which preferred spans are leaves, ``[spans]`` each."""
@@ -260,7 +260,7 @@ def _kept(
 
 
 def _ignored(
-    shape: _Shape, rules: Sequence[ForcedSpan], log_counts: Floats, beside: Mask
+    shape: _Shape, rules: Sequence[RuleSpan], log_counts: Floats, beside: Mask
 ) -> list[int]:
     """Preferred rules that no tree obeys."""
     may_compete = beside.copy()

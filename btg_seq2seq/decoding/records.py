@@ -68,11 +68,6 @@ class CkyResult:
     fallback: str | None = None
     ignored: list[int] = field(default_factory=list)
 
-    @property
-    def segment_posterior(self) -> Sequence[float]:
-        """Of the best hypothesis."""
-        return self.hypotheses[0].segment_posterior if self.hypotheses else ()
-
 
 def hypothesis(
     log_prob: float,

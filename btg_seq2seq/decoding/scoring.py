@@ -25,8 +25,9 @@ class Score:
     """``log p(y | x)`` of the seq2seq model: what flat translation reports."""
 
     cky_log_prob: float
-    """The same for the grammar, summed over all derivations. What cky translation reports is the
-    part of this sum that its beams have found."""
+    """The same for the grammar, summed over all derivations within the limits of decoding: spans
+    below ``span_threshold`` have none. What cky translation reports is the part of this sum that
+    its beams have found."""
 
     derivation: Derivation | None
     """The most probable derivation."""

@@ -35,7 +35,8 @@ class DecodingSettings:
     model says."""
 
     max_cky_length: int = 100
-    """A sentence with more tokens is translated flat, and the result says so."""
+    """A sentence with more tokens is translated flat, or, where rules must be obeyed, cut at the
+    rules; the result says so."""
 
     batch_tokens: int = 8192
     """Most tokens, times beam size, that are decoded side by side."""
@@ -61,9 +62,9 @@ class DecodingSettings:
                 raise ValueError(f"{name} must lie between 0 and 1, not {value}")
         if self.segment_rate is not None and not 0 < self.segment_rate < 1:
             raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
-        if not (self.max_output_ratio >= 0 and self.max_output_extra >= 1):
+        if not (0 <= self.max_output_ratio < math.inf and self.max_output_extra >= 1):
             raise ValueError(
-                "max_output_ratio must not be negative and max_output_extra must be 1 or more, "
+                "max_output_ratio must be a number, 0 or more, and max_output_extra 1 or more, "
                 f"not {self.max_output_ratio} and {self.max_output_extra}"
             )
         if self.max_cky_length < 0:

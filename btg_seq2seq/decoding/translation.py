@@ -152,12 +152,14 @@ class Translation(Alternative):
 
     Args:
         text: the translation.
-        log_prob: of the text: the sum over all of its derivations that the decoder found. Phrases
-            that rules ask for have probability 1.
+        log_prob: of the text: the sum over all of its derivations that the decoder found. What a
+            rule asks for has probability 1; where it forces one of several targets, they share
+            that as the model would.
         variants: the token strings that read as this text.
         derivation: the most probable one; nothing for an empty source.
         source: the text that was translated.
-        mode: ``"flat"``, ``"cky"``, or ``"given"`` for a text that was not translated but aligned.
+        mode: as asked for, ``"flat"`` or ``"cky"``; ``"given"`` for a text that was not translated
+            but aligned.
         alternatives: the next best texts, all different.
         segment_posterior: probability that the text is made of 1, 2, ... phrases.
         fallback: why the sentence was not decoded as asked; nothing where it was.

@@ -99,8 +99,6 @@ class Translator:
             nbest: translations a sentence, the best one included; at most ``beam_size``.
             settings: fields of ``DecodingSettings``, such as ``beam_size``.
         """
-        if isinstance(texts, str):
-            raise ValueError("texts must be a list of sentences, not one string")
         chosen = replace(self.settings, **settings)
         check_nbest(nbest, chosen)
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
@@ -125,7 +123,7 @@ class Translator:
         """Encode texts, to be translated again and again with different rules."""
         sources = self.read(texts)
         prepared = PreparedTexts(self, sources, replace(self.settings, **settings))
-        prepared.prepare([rank for rank, source in enumerate(sources) if source.tokens], sources)
+        prepared.encode([rank for rank, source in enumerate(sources) if source.tokens], sources)
         return prepared
 
     def score(
@@ -137,6 +135,7 @@ class Translator:
         returned, or the token strings themselves, which are added up.
         """
         read = self.read(sources)
+        _check_pairs(sources, targets)
         framed = [self.framed(source.tokens) for source in read]
         chosen = replace(self.settings, **settings)
         for sentence, target in enumerate(targets):
@@ -164,10 +163,12 @@ class Translator:
     def align(
         self, sources: Sequence[str], targets: Sequence[str], segments: int | None = None
     ) -> list[Translation]:
-        """The most probable derivation of each given pair; none where the grammar has none.
+        """The most probable tree of each given pair and, along it, target phrases.
 
-        ``segments`` is the number of phrases; as many as the model allows unless given.
+        ``segments`` is the number of phrases; as many as the model allows unless given. A pair
+        has no derivation where a side is empty or too long for the grammar.
         """
+        _check_pairs(sources, targets)
         read, written = self.reader.read(sources), self.reader.read(targets, side="target")
         found = best_derivations(
             self.model, [one.tokens for one in read], [one.tokens for one in written], segments
@@ -176,6 +177,8 @@ class Translator:
 
     def read(self, texts: Sequence[str]) -> list[SourceText]:
         """Texts as tokens; an error where one is longer than the model can read."""
+        if isinstance(texts, str):
+            raise ValueError("texts must be a list of sentences, not one string")
         sources = self.reader.read(texts)
         for sentence, source in enumerate(sources):
             if self.longest is not None and len(self.framed(source.tokens)) > self.longest:
@@ -300,7 +303,7 @@ class PreparedTexts:
         assigner = Assigner(translator.reader, translator.writer, rules, longest)
         return [assigner.assign(source) for source in self.sources]
 
-    def prepare(self, ranks: Iterable[int], sources: Sequence[SourceText]) -> None:
+    def encode(self, ranks: Iterable[int], sources: Sequence[SourceText]) -> None:
         """Encode those of the sentences that are new, or have other tokens than before."""
         new = [rank for rank in ranks if (rank, sources[rank].tokens) not in self._places]
         if new:
@@ -311,16 +314,17 @@ class PreparedTexts:
                 self._places[rank, sources[rank].tokens] = group, row
 
     def _decode(self, assignments: Sequence[Assignment]) -> list[CkyResult]:
-        """The best strings of each sentence under its rules, as many as a beam holds."""
+        """The strings of each sentence under its rules."""
         results = [CkyResult([]) for _ in assignments]
         ranks = [rank for rank, assignment in enumerate(assignments) if assignment.source.tokens]
-        self.prepare(ranks, [assignment.source for assignment in assignments])
+        self.encode(ranks, [assignment.source for assignment in assignments])
         places = {rank: self._places[rank, assignments[rank].source.tokens] for rank in ranks}
         for group, prepared in enumerate(self._groups):
             rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
             if rows:
                 spans = [assignments[rank].spans for rank in rows.values()]
-                found = prepared.decode(spans, self.settings.beam_size, list(rows))
+                # All that the chart has: token strings that read the same are added up.
+                found = prepared.decode(spans, None, list(rows))
                 for rank, result in zip(rows.values(), found, strict=True):
                     results[rank] = result
         return results
@@ -341,6 +345,13 @@ def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
     return replace(assignment, notices=[*assignment.notices, *notices])
 
 
+def _check_pairs(sources: Sequence[str], targets: Sequence[Target]) -> None:
+    if isinstance(sources, str) or isinstance(targets, str):
+        raise ValueError("sources and targets must be lists of sentences, not one string")
+    if len(sources) != len(targets):
+        raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
+
+
 def check_nbest(nbest: int, settings: DecodingSettings) -> None:
     """A beam holds no more than so many translations."""
     if not 1 <= nbest <= settings.beam_size:
@@ -354,5 +365,7 @@ def warn_about(rules: RuleSet) -> None:
     """Say what is wrong with rules, and which of them matched nothing."""
     for problem in rules.problems:
         warnings.warn(problem, stacklevel=3)
-    for rule in rules.unmatched:
-        warnings.warn(f"rule {rule} matched nothing", stacklevel=3)
+    unmatched = rules.unmatched
+    if unmatched:
+        several = f", and {len(unmatched) - 1:,} more" if len(unmatched) > 1 else ""
+        warnings.warn(f"rule {unmatched[0]} matched nothing{several}", stacklevel=3)

@@ -6,6 +6,7 @@ prefix of what a longer one uses: padding is always at the end, whatever the bat
 """
 
 from functools import cache
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -29,7 +30,10 @@ def split_counts(lengths: Tensor) -> Tensor:
     return (lengths + 1) * lengths * (lengths - 1) // 6
 
 
-def span_index(start: Tensor, stop: Tensor) -> Tensor:
+Position = TypeVar("Position", int, Tensor)
+
+
+def span_index(start: Position, stop: Position) -> Position:
     """Packed index of the spans ``[start, stop)``."""
     return stop * (stop - 1) // 2 + start
 

@@ -15,6 +15,7 @@ from os import PathLike
 from typing import Any, Protocol
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils.generic import ModelOutput
@@ -161,6 +162,27 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         """
         loaded = Backbone.load(backbone, tokenizer)
         return cls(BTGSeq2SeqConfig(backbone=loaded.model.config, **settings), loaded)
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls, directory: str | PathLike[str], **options: Any
+    ) -> BTGSeq2Seq:
+        """What ``save_pretrained`` wrote; ``ValueError`` where weights are missing or damaged."""
+        load: Any = super().from_pretrained
+        try:
+            model, report = load(
+                directory, use_safetensors=True, output_loading_info=True, **options
+            )
+        except (OSError, RuntimeError, SafetensorError) as error:
+            raise ValueError(f"cannot load a model from {directory}: {error}") from error
+        if report["missing_keys"]:
+            missing = sorted(report["missing_keys"])
+            raise ValueError(
+                f"the model in {directory} is incomplete: it lacks {len(missing)} weights, such as "
+                f"{missing[0]}"
+            )
+        loaded: BTGSeq2Seq = model
+        return loaded
 
     def forward(
         self,

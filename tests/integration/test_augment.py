@@ -31,7 +31,7 @@ def directory(tmp_path_factory):
 
 def augment(directory, output, *options, source=None):
     files = [source or directory / "train.source", directory / "train.target"]
-    outputs = ["--output-source", output / "new.source", "--output-target", output / "new.target"]
+    outputs = ["--output_source", output / "new.source", "--output_target", output / "new.target"]
     status = main(["augment", *map(str, [directory / "model", *files, *outputs, *options])])
     if status:
         return status
@@ -80,7 +80,7 @@ def test_says_when_there_is_no_more(directory, tmp_path, capsys):
     targets = read_lines(directory / "train.target")[:3]
     write_lines(tmp_path / "few.source", lines)
     write_lines(tmp_path / "few.target", targets)
-    outputs = ["--output-source", tmp_path / "a", "--output-target", tmp_path / "b"]
+    outputs = ["--output_source", tmp_path / "a", "--output_target", tmp_path / "b"]
     files = [directory / "model", tmp_path / "few.source", tmp_path / "few.target"]
     assert main(["augment", *map(str, [*files, *outputs, "--count", 100000])]) == 0
     assert "no more than these" in capsys.readouterr().err
@@ -99,7 +99,7 @@ def test_sentences_longer_than_the_model_are_skipped(directory, tmp_path, capsys
     for saved in (model, tokenizer):
         saved.save_pretrained(tmp_path / "model")
     files = [str(tmp_path / name) for name in ("model", "source", "target")]
-    outputs = ["--output-source", str(tmp_path / "a"), "--output-target", str(tmp_path / "b")]
+    outputs = ["--output_source", str(tmp_path / "a"), "--output_target", str(tmp_path / "b")]
     assert main(["augment", *files, *outputs, "--count", "5"]) == 0
     assert "1 skipped with more than 24 tokens (line 31)" in capsys.readouterr().err
 
@@ -123,7 +123,7 @@ def test_nothing_that_is_read_is_written_over(directory, tmp_path, capsys):
     before = read_lines(files[0])
     other = str(tmp_path / "a")
     for outputs in ([files[0], other], [other, files[1]], [other, other]):
-        options = ["--output-source", outputs[0], "--output-target", outputs[1]]
+        options = ["--output_source", outputs[0], "--output_target", outputs[1]]
         assert main(["augment", str(directory / "model"), *files, *options]) == 1
     assert "each side needs a file of its own" in capsys.readouterr().err
     assert read_lines(files[0]) == before
@@ -131,7 +131,7 @@ def test_nothing_that_is_read_is_written_over(directory, tmp_path, capsys):
 
 def test_a_missing_model_or_nothing_to_swap_is_told(directory, tmp_path, capsys):
     files = [str(directory / f"train.{side}") for side in ("source", "target")]
-    outputs = ["--output-source", str(tmp_path / "a"), "--output-target", str(tmp_path / "b")]
+    outputs = ["--output_source", str(tmp_path / "a"), "--output_target", str(tmp_path / "b")]
     assert main(["augment", str(tmp_path / "nothing"), *files, *outputs]) == 1
     assert "holds no model" in capsys.readouterr().err
     word = read_lines(files[0])[0].split()[0]

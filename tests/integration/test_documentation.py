@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,16 @@ def test_python_examples_run(page: str, capsys: pytest.CaptureFixture[str]) -> N
     for example in examples:
         exec(compile(example, page, "exec"), {})
     assert capsys.readouterr().out
+
+
+def test_examples_with_a_model_run(model: str) -> None:
+    """Their comments show what a model that has learned something would say."""
+    examples = re.findall(r"```py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert examples
+    for example in examples:
+        values: dict[str, Any] = {}
+        exec(compile(example.replace("MODEL", model), "README.md", "exec"), values)
+        assert "Haus -> house" in values["best"].bracket
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/benchmarks.md"])

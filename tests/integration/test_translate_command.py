@@ -38,9 +38,9 @@ def test_rules_are_obeyed_and_reported(run, files, tmp_path):
         "dog\tcat\nHaus\thouse ||| home\nHaus\thut\nGrund\treason\nnever\tx\n", encoding="utf-8"
     )
     inline = ["--rule", "von Grund auf=from scratch", "--rule", "klein"]
-    unmatched = ["--unmatched", "unmatched.txt"]
+    unused = ["--unused", "unused.txt"]
     _, output, errors = run(
-        "translate", "source.txt", "--rules", "rules.tsv", *inline, *unmatched, *SHORT
+        "translate", "source.txt", "--rules", "rules.tsv", *inline, *unused, *SHORT
     )
     assert "cat" in output[0].split()
     words = output[2].replace(",", " ").split()
@@ -54,8 +54,9 @@ def test_rules_are_obeyed_and_reported(run, files, tmp_path):
         "auf' -> 'from scratch' (--rule von Grund auf=from scratch), which it overlaps",
         "btg translate: rule 'never' -> 'x' (rules.tsv:5) matched nothing",
     ]
-    assert (tmp_path / "unmatched.txt").read_text() == (
-        "rule 'never' -> 'x' (rules.tsv:5) matched nothing\n"
+    assert (tmp_path / "unused.txt").read_text() == (
+        "rule 'Haus' -> 'hut' (rules.tsv:3) contradicts 'Haus' -> 'house' | 'home' (rules.tsv:2), "
+        "which is used\nrule 'never' -> 'x' (rules.tsv:5) matched nothing\n"
     )
 
 
@@ -63,7 +64,17 @@ def test_many_messages_are_counted(run, files, tmp_path):
     (tmp_path / "rules.csv").write_text("".join(f"w{n},x\n" for n in range(50)))
     _, _, errors = run("translate", "source.txt", "--rules", "rules.csv", *SHORT)
     assert len(errors.splitlines()) == 21
-    assert errors.endswith("and 30 more; --unmatched FILE lists all of them\n")
+    assert errors.endswith("and 30 more; --unused FILE lists all of them\n")
+
+
+def test_messages_of_one_kind_do_not_hide_others(run, files, tmp_path):
+    rules = "".join(f"w{n}\tx\nw{n}\ty\n" for n in range(30)) + "Grund\treason\n"
+    (tmp_path / "rules.tsv").write_text(rules)
+    options = ["--rules", "rules.tsv", "--rule", "von Grund auf=from scratch", *SHORT]
+    _, _, errors = run("translate", "source.txt", *options)
+    assert errors.count("contradicts") == 20
+    assert "and 10 more; --unused FILE lists all of them" in errors
+    assert "line 3: rule 'Grund' -> 'reason' (rules.tsv:61) gives way" in errors
 
 
 def test_json_lines_keep_their_other_fields(run, tmp_path):
@@ -128,6 +139,7 @@ def test_what_is_wrong_with_a_line_leaves_earlier_output_intact(run, chunk):
     for bad, message in [
         ("{", "line 2 is not JSON"),
         ('{"source": "saw", "weight": NaN}', "line 2 is not JSON: NaN is no number"),
+        ('{"source": "saw", "weight": 1e999}', "line 2 is not JSON: 1e999 is no number"),
         ("[1]", "line 2 is not an object with a text as 'source'"),
         ('{"source": 1}', "line 2 is not an object with a text as 'source'"),
         ('{"source": "\\ud800"}', "line 2 has half a character"),

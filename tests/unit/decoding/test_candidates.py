@@ -4,27 +4,15 @@ from dataclasses import replace
 
 import pytest
 import torch
-from decoding_models import SMALL, sentences, tiny_model
+from decoding_models import SMALL, phrase_log_prob, sentences, tiny_model
 from tiny_models import every_family
 
 from btg_seq2seq.decoding.beam_search import Level
 from btg_seq2seq.decoding.cky import prepare
-from btg_seq2seq.decoding.constraints import ForcedSpan
-from btg_seq2seq.model.phrases import PhrasePairs
+from btg_seq2seq.decoding.constraints import RuleSpan
 
 LENGTHS = [5, 3, 7]
 both_encodings = pytest.mark.parametrize("encoding", ["alone", "sentence"])
-
-
-def phrase_log_prob(model, source, start, stop, target):
-    """What the objective would give the phrase pair: the only one of its sentence pair."""
-    labels = torch.tensor([[*target, model.backbone.sentence_end]])
-    input_ids = torch.tensor([source])
-    pair = model.read(input_ids, torch.ones_like(input_ids), labels).pair
-    pairs = PhrasePairs(
-        torch.tensor([[0, len(target)]]), torch.tensor([[[start, stop]]]), torch.tensor([1])
-    )
-    return model.phrase_log_probs(pair, pairs)[0, 0].item()
 
 
 @every_family
@@ -95,8 +83,8 @@ def test_the_model_chooses_among_forced_targets():
 
 def test_spans_are_checked():
     with pytest.raises(ValueError, match="rule 3"):
-        ForcedSpan(2, 2, ((5,),), 3)
+        RuleSpan(2, 2, ((5,),), 3)
     with pytest.raises(ValueError, match="rule 3"):
-        ForcedSpan(0, 2, ((5,), ()), 3)
+        RuleSpan(0, 2, ((5,), ()), 3)
     with pytest.raises(ValueError, match="mode"):
-        ForcedSpan(0, 2, ((5,),), 3, "keep")
+        RuleSpan(0, 2, ((5,),), 3, "keep")

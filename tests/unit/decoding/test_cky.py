@@ -13,7 +13,7 @@ from btg_seq2seq.decoding import candidates
 from btg_seq2seq.decoding.candidates import score_phrases
 from btg_seq2seq.decoding.chart import run_charts
 from btg_seq2seq.decoding.cky import prepare
-from btg_seq2seq.decoding.constraints import ForcedSpan, fewest_phrases
+from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.long_sentences import cut_around
 from btg_seq2seq.decoding.settings import DecodingSettings
@@ -31,8 +31,9 @@ def test_results_are_whole_and_do_not_depend_on_the_batch(name):
     together = prepare(model, sources, options).decode(nbest=4)
     for source, length, result in zip(sources, LENGTHS, together, strict=True):
         assert result.fallback is None
-        assert len(result.segment_posterior) == min(3, length)
-        assert sum(result.segment_posterior) == pytest.approx(1.0)
+        for own in result.hypotheses:
+            assert len(own.segment_posterior) == min(3, length)
+            assert sum(own.segment_posterior) == pytest.approx(1.0)
         assert len({own.tokens for own in result.hypotheses}) == len(result.hypotheses)
         for own in result.hypotheses:
             check_provenance(own, length)
@@ -95,7 +96,7 @@ def test_threshold_is_the_leaf_posterior():
 def test_only_what_is_wanted_is_decoded():
     sources = sentences(MODEL, LENGTHS)
     prepared = prepare(MODEL, sources, SMALL)
-    rule = ForcedSpan(0, 1, ((5,),), 0)
+    rule = RuleSpan(0, 1, ((5,),), 0)
     (result,) = prepared.decode([[rule]], rows=[3])
     check_rules(result, [rule])
     assert [*prepared._plain] == []
@@ -113,7 +114,7 @@ def test_choices_are_scored_together_and_once(monkeypatch):
     monkeypatch.setattr(candidates, "score_phrases", counted)
     sources = sentences(MODEL, [5, 4, 8])
     prepared = prepare(MODEL, sources, replace(SMALL, max_cky_length=6))
-    rules = [[ForcedSpan(i, i + 1, ((5,), (6,)), i) for i in range(3)] for _ in sources]
+    rules = [[RuleSpan(i, i + 1, ((5,), (6,)), i) for i in range(3)] for _ in sources]
     first = prepared.decode(rules)
     assert calls == [18]
     assert prepared.decode(rules) == first
@@ -130,7 +131,6 @@ def test_weights_that_are_not_numbers():
     for options in (SMALL, replace(SMALL, max_cky_length=3)):
         (result,) = prepare(model, sentences(model, [5]), options).decode()
         assert result.hypotheses == []
-        assert result.segment_posterior == ()
 
 
 def test_long_sentences_fall_back_and_say_so():
@@ -142,7 +142,7 @@ def test_long_sentences_fall_back_and_say_so():
     assert short.fallback is None
     flat = decode_flat(MODEL, sources, SMALL, nbest=2)[0]
     assert [own.tokens for own in long.hypotheses] == [own.tokens for own in flat]
-    rules = [[ForcedSpan(3, 5, ((5, 6),), 0)], []]
+    rules = [[RuleSpan(3, 5, ((5, 6),), 0)], []]
     long, _ = prepared.decode(rules, nbest=2)
     assert "source order" in long.fallback
     check_rules(long, rules[0])
@@ -152,11 +152,11 @@ def test_long_sentences_fall_back_and_say_so():
 
 def test_impossible_requests_are_refused():
     prepared = prepare(MODEL, sentences(MODEL, [4]), SMALL)
-    one, other = ForcedSpan(0, 2, ((5,),), 0), ForcedSpan(1, 3, ((6,),), 1)
+    one, other = RuleSpan(0, 2, ((5,),), 0), RuleSpan(1, 3, ((6,),), 1)
     with pytest.raises(ValueError, match=r"sentence 0: rule 0 .* rule 1"):
         prepared.decode([[other, one]])
     with pytest.raises(ValueError, match="sentence 0: rule 7"):
-        prepared.decode([[ForcedSpan(3, 5, ((5,),), 7)]])
+        prepared.decode([[RuleSpan(3, 5, ((5,),), 7)]])
     with pytest.raises(ValueError, match="rules for 2 sentences"):
         prepared.decode([[], []])
     with pytest.raises(ValueError, match="sentence 1"):
@@ -164,7 +164,7 @@ def test_impossible_requests_are_refused():
 
 
 def test_counting_and_cutting():
-    rules = [ForcedSpan(2, 4, ((5,),), 0), ForcedSpan(4, 5, ((5,),), 1)]
+    rules = [RuleSpan(2, 4, ((5,),), 0), RuleSpan(4, 5, ((5,),), 1)]
     assert fewest_phrases(9, 9, rules) == 4
     assert fewest_phrases(9, 1, rules) == 2 + 2 + 4
     assert cut_around(9, 3, rules) == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 9)]

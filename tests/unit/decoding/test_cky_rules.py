@@ -13,7 +13,7 @@ from oracle import SPAN_INDEX
 from btg_seq2seq.decoding import pruning
 from btg_seq2seq.decoding.chart import leaves_beside, skeletons
 from btg_seq2seq.decoding.cky import prepare
-from btg_seq2seq.decoding.constraints import ForcedSpan
+from btg_seq2seq.decoding.constraints import RuleSpan
 
 MODEL = tiny_model(max_segments=3)
 LENGTHS = [5, 1, 7, 3]
@@ -30,12 +30,12 @@ def rule_sets(draw, lengths):
             stop = draw(st.integers(start + 1, length))
             target = st.lists(st.integers(3, 35), min_size=1, max_size=4)
             targets = draw(st.lists(target, min_size=1, max_size=3))
-            rules.append(ForcedSpan(start, stop, tuple(map(tuple, targets)), len(rules), "force"))
+            rules.append(RuleSpan(start, stop, tuple(map(tuple, targets)), len(rules), "force"))
             position = stop
         if draw(st.booleans()):
             start = draw(st.integers(0, length - 1))
             stop = draw(st.integers(start + 1, length))
-            rules.append(ForcedSpan(start, stop, ((7, 8),), len(rules), "prefer"))
+            rules.append(RuleSpan(start, stop, ((7, 8),), len(rules), "prefer"))
         sets.append(draw(st.permutations(rules)))
     return sets
 
@@ -74,7 +74,7 @@ def test_rules_hold_for_broken_parsers(value):
     model = tiny_model(max_segments=3)
     with torch.no_grad():
         model.prior.output[0] = value
-    rules = [[ForcedSpan(1, 3, ((5, 6),), 0), ForcedSpan(4, 5, ((9,),), 1)]]
+    rules = [[RuleSpan(1, 3, ((5, 6),), 0), RuleSpan(4, 5, ((9,),), 1)]]
     (result,) = prepare(model, sentences(model, [7]), SMALL).decode(rules, 2)
     check_rules(result, rules[0])
 
@@ -82,7 +82,7 @@ def test_rules_hold_for_broken_parsers(value):
 def test_preferred_targets_compete():
     (source,) = sentences(MODEL, [5])
     prepared = prepare(MODEL, [source], replace(SMALL, flat_weight=0.0))
-    rule = ForcedSpan(0, 2, ((5, 6),), 4, "prefer")
+    rule = RuleSpan(0, 2, ((5, 6),), 4, "prefer")
     (with_rule,) = prepared.decode([[rule]])
     (without,) = prepared.decode()
     # The random model gives every phrase a small probability, so that a rule with 1 wins.
@@ -101,7 +101,7 @@ def test_preferred_spans_have_trees_in_pruned_charts():
     prepared._scores[0] *= 100
     (plain,) = prepared.plans([()]).values()
     for start, stop in [(i, k) for k in range(1, length + 1) for i in range(k)]:
-        rule = ForcedSpan(start, stop, ((5, 6),), 4, "prefer")
+        rule = RuleSpan(start, stop, ((5, 6),), 4, "prefer")
         (plan,) = prepared.plans([[rule]]).values()
         assert not (plain.kept & ~plan.kept).any()
         mask = plan.kept.copy()
@@ -129,7 +129,7 @@ def test_many_preferred_spans_are_one_pass(monkeypatch):
 
     monkeypatch.setattr(pruning, "leaves_beside", counted)
     prepared = prepare(MODEL, sentences(MODEL, [12, 3, 5]), SMALL)
-    own = [ForcedSpan(i, k, ((5,),), k, "prefer") for k in range(1, 13) for i in range(k)]
+    own = [RuleSpan(i, k, ((5,),), k, "prefer") for k in range(1, 13) for i in range(k)]
     plans = prepared.plans([own, [], own[:2]])
     assert calls == [2]
     assert plans[0].kept.sum() == len(own) - 1  # but for the whole sentence
@@ -147,14 +147,14 @@ def test_rules_are_looked_up_by_span():
 
     prepared = prepare(MODEL, sentences(MODEL, [12]), SMALL)
     spans = [(i, k) for k in range(1, 13) for i in range(k)]
-    prepared.decode([Counted(ForcedSpan(i, k, ((5,),), k, "prefer") for i, k in spans)])
+    prepared.decode([Counted(RuleSpan(i, k, ((5,),), k, "prefer") for i, k in spans)])
     assert 0 < passes < 20 < len(spans)
 
 
 def test_preferred_rules_that_no_tree_obeys_are_named():
     options = replace(SMALL, max_segments=2)
     prepared = prepare(MODEL, sentences(MODEL, [5]), options)
-    inside, first = (ForcedSpan(i, 2, ((5, 6),), i, "prefer") for i in (1, 0))
+    inside, first = (RuleSpan(i, 2, ((5, 6),), i, "prefer") for i in (1, 0))
     (result,) = prepared.decode([[inside, first]])
     assert result.ignored == [1]  # it needs three phrases
     (result,) = prepare(MODEL, sentences(MODEL, [5]), replace(SMALL, flat_weight=1.0)).decode(
@@ -165,7 +165,7 @@ def test_preferred_rules_that_no_tree_obeys_are_named():
 
 def test_a_forced_sentence_is_its_target():
     (source,) = sentences(MODEL, [5])
-    (result,) = prepare(MODEL, [source], SMALL).decode([[ForcedSpan(0, 5, ((5, 6),), 0)]], 3)
+    (result,) = prepare(MODEL, [source], SMALL).decode([[RuleSpan(0, 5, ((5, 6),), 0)]], 3)
     (own,) = result.hypotheses
     assert own.tokens == (5, 6)
     assert own.log_prob == pytest.approx(0.0)
@@ -178,7 +178,7 @@ def test_other_rules_reuse_what_is_known():
     calls = []
     fill = prepared.candidates.fill
     prepared.candidates.fill = lambda places: calls.append(fill(places))
-    rules = [[ForcedSpan(1, 2, ((5,),), 0)], [], [], []]
+    rules = [[RuleSpan(1, 2, ((5,),), 0)], [], [], []]
     ruled = prepared.decode(rules, nbest=2)
     assert calls[0] <= 8  # the words around the rule, in the one sentence that has it
     check_rules(ruled[0], rules[0])
@@ -195,7 +195,7 @@ def test_a_target_that_shares_its_tokens_is_a_string_of_its_own():
     """Two targets that the model knows by the same tokens, twice: four strings, not one."""
     (source,) = sentences(MODEL, [2])
     targets, spelled = ((1000,), (1001,)), ((5,), (5,))
-    rules = [ForcedSpan(i, i + 1, targets, i, spelled=spelled) for i in range(2)]
+    rules = [RuleSpan(i, i + 1, targets, i, spelled=spelled) for i in range(2)]
     options = replace(SMALL, beam_size=9)
     (result,) = prepare(MODEL, [source], options).decode([rules], nbest=9)
     assert {own.tokens for own in result.hypotheses} == {
@@ -210,9 +210,9 @@ def test_long_sentences_with_forced_and_preferred_rules():
     (source,) = sentences(MODEL, [8])
     prepared = prepare(MODEL, [source], replace(SMALL, max_cky_length=6))
     rules = [
-        ForcedSpan(3, 5, ((5, 6),), 0),
-        ForcedSpan(0, 3, ((7, 8),), 1, "prefer"),  # what the forced rule leaves before it
-        ForcedSpan(5, 6, ((9,),), 2, "prefer"),  # no piece is cut like this
+        RuleSpan(3, 5, ((5, 6),), 0),
+        RuleSpan(0, 3, ((7, 8),), 1, "prefer"),  # what the forced rule leaves before it
+        RuleSpan(5, 6, ((9,),), 2, "prefer"),  # no piece is cut like this
     ]
     (result,) = prepared.decode([rules])
     check_rules(result, rules)
@@ -222,5 +222,5 @@ def test_long_sentences_with_forced_and_preferred_rules():
     (flat,) = prepared.decode([rules[1:]])
     assert "flat" in flat.fallback
     assert flat.ignored == [1, 2]
-    (whole,) = prepared.decode([[ForcedSpan(0, 8, ((9,),), 3, "prefer")]])
+    (whole,) = prepared.decode([[RuleSpan(0, 8, ((9,),), 3, "prefer")]])
     assert (whole.hypotheses[0].tokens, whole.ignored) == ((9,), [])

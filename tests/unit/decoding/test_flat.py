@@ -1,6 +1,8 @@
 """Flat decoding is the model's own generate, with true probabilities."""
 
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.beam_search import length_batches
+from btg_seq2seq.decoding.beam_search import length_batches, most_rows
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.settings import DecodingSettings
 
@@ -111,6 +113,14 @@ def test_batches_have_every_row_once_and_keep_to_the_budget(lengths, beam_size, 
         longest = max(lengths[row] for row in rows)
         assert len(rows) == 1 or len(rows) * longest * beam_size <= budget
     assert [*batches] == [*length_batches(lengths, settings)]
+    assert all(len(rows) <= 2 for rows in length_batches(lengths, settings, most=2))
+
+
+def test_large_vocabularies_have_few_rows():
+    backbone = SimpleNamespace(vocabulary_size=256_000)
+    rows = most_rows(backbone, DecodingSettings(beam_size=5))
+    assert 4 * 256_000 * 5 * rows <= 2**28 < 4 * 256_000 * 5 * (rows + 1)  # bytes
+    assert most_rows(backbone, DecodingSettings(beam_size=1000)) == 1
 
 
 def test_short_rows_do_not_wait_for_long_ones():
@@ -139,6 +149,7 @@ def test_a_model_in_training_is_left_so():
         ("batch_tokens", 0),
         ("max_output_extra", 0),
         ("max_output_ratio", -1.0),
+        ("max_output_ratio", math.inf),
         ("max_cky_length", -1),
     ],
 )

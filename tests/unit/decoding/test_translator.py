@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tiny_translators import (
     SHORT,
     TEXTS,
@@ -66,6 +67,29 @@ def test_flat_is_what_the_decoder_says(kind):
         by_text[text] = by_text.get(text, 0.0) + math.exp(one.log_prob)
     assert translation.text == max(by_text, key=by_text.get)
     assert translation.log_prob == pytest.approx(math.log(by_text[translation.text]))
+
+
+def test_as_many_texts_as_wanted():
+    """Strings that read the same do not take the places of other texts."""
+    translator = translator_of("bpe")
+    for text in ("the dog saw", "das Haus ist klein", "in the garden"):
+        (found,) = translator.translate([text], "cky", nbest=3)
+        assert len({found.text, *(one.text for one in found.alternatives)}) == 3
+
+
+def test_sentences_come_in_lists():
+    translator = translator_of("word")
+    for call in (
+        lambda: translator.translate("the dog"),
+        lambda: translator.prepare("the dog"),
+        lambda: translator.score("it", "it"),
+        lambda: translator.align(["it"], "it"),
+    ):
+        with pytest.raises(ValueError, match="list"):
+            call()
+    for call in (translator.score, translator.align):
+        with pytest.raises(ValueError, match="2 sources, but 1 targets"):
+            call(["it", "it"], ["it"])
 
 
 def test_token_strings_that_read_the_same_are_added_up():
@@ -246,8 +270,6 @@ def test_what_is_refused(tmp_path):
         translator.translate(["it"], "flat", [Rule("it", "x")])
     with pytest.raises(ValueError, match="nbest=9 must lie between 1 and beam_size=3"):
         translator.translate(["it"], nbest=9)
-    with pytest.raises(ValueError, match="a list of sentences"):
-        translator.translate("it")
     with pytest.raises(ValueError, match="mode is flat or cky, not 'fast'"):
         translator.translate(["it"], "fast")
     with pytest.raises(ValueError, match="holds no model"):
@@ -260,3 +282,11 @@ def test_saved_and_loaded(tmp_path):
     translator.tokenizer.save_pretrained(tmp_path)
     again = Translator.from_pretrained(tmp_path, SHORT)
     assert again.translate(TEXTS, "cky") == translator.translate(TEXTS, "cky")
+    weights = load_file(tmp_path / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if not name.startswith("prior")}
+    save_file(kept, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match=r"is incomplete: it lacks \d weights, such as prior"):
+        Translator.from_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(ValueError, match="cannot load a model"):
+        Translator.from_pretrained(tmp_path)

@@ -148,6 +148,12 @@ def test_rules_that_do_nothing_are_warned_about():
         "rule 'it' -> 'y' (r:2) contradicts 'it' -> 'x' (r:1), which is used",
         "rule 'no' -> 'z' matched nothing",
     ]
+    many = [Rule(f"no {number}", "z") for number in range(3)]
+    with pytest.warns(
+        UserWarning, match="rule 'no 0' -> 'z' matched nothing, and 2 more"
+    ) as caught:
+        translator.translate(["it"], rules=many)
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("rules", [[], [Rule("Haus", "HOUSE")]])
