@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from btg_seq2seq.cli.arguments import command_parser, load_translator
 from btg_seq2seq.text import Bitext, read_lines, write_lines
 from btg_seq2seq.training.collected import Derivations
+from btg_seq2seq.training.config import at_least
 from btg_seq2seq.training.data import Frames, encode
 from btg_seq2seq.training.partners import continuing_tokens
 from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
@@ -26,7 +27,7 @@ bitext. The result is plain text, one sentence a line, for any toolkit."""
 def main(arguments: Sequence[str]) -> int:
     """Write recombined bitext; say on stderr what it took."""
     options = _parser().parse_args(list(arguments))
-    _check_outputs(options)
+    _check(options)
     settings = RecombinationSettings(rate=options.rate, overlap=options.overlap, rare=options.rare)
     excluded = [line for path in options.exclude for line in read_lines(path)]
     bitext = Bitext.from_files(options.source, options.target)
@@ -125,8 +126,10 @@ def _rounds(
             return
 
 
-def _check_outputs(options: Namespace) -> None:
-    """Refuse to write over what is read, or to write both sides into one file."""
+def _check(options: Namespace) -> None:
+    """Refuse numbers that make no sense, to write over what is read, or both sides into a file."""
+    at_least(1, "--batch_size", options.batch_size)
+    at_least(1, "--count", options.count)
     outputs = [options.output_source, options.output_target]
     inputs = {Path(path).resolve() for path in (options.source, options.target, *options.exclude)}
     for path in outputs:

@@ -24,10 +24,12 @@ from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext, write_lines
 from btg_seq2seq.training.config import (
+    CONFIG_FILE,
     ModelConfig,
     OptimisationConfig,
     TokenizerConfig,
     TrainConfig,
+    load_config,
 )
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.recombined import RecombinationConfig
@@ -101,6 +103,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="Of the data and of both models.")
     options = parser.parse_args(arguments)
     console, output = Console(), Path(options.output)
+    for name in ("seq2seq", "btg"):
+        _check_own(output / name)
     begin = time.monotonic()
     sets = bitexts(options.seed)
     for side in ("source", "target"):
@@ -121,6 +125,16 @@ def main(arguments: Sequence[str]) -> int:
         f"; try\n\n  btg translate {output / 'btg'} {output / 'test.source'} --mode cky\n"
     )
     return 0
+
+
+def _check_own(directory: Path) -> None:
+    """What is replaced must be what an earlier demonstration left: it reads no files."""
+    started = directory / CONFIG_FILE
+    if started.exists() and load_config(started).data.train_source is not None:
+        raise ValueError(
+            f"{directory} holds a run that is not the demonstration's: choose another directory "
+            "with --output"
+        )
 
 
 def bitexts(seed: int) -> dict[str, Bitext]:

@@ -9,6 +9,10 @@ from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.training.config import is_loss
+
+TRANSLATIONS = ("bleu", "chrf", "exact_match")
+TREES = ("posterior_trees", "prior_trees")
 
 
 class DevMetrics:
@@ -16,6 +20,24 @@ class DevMetrics:
 
     def __init__(self, sentences: int) -> None:
         self.sentences = sentences
+
+    def check(self, metric: str, has_trees: bool) -> None:
+        """Refuse, before training, a metric that will not be measured."""
+        if is_loss(metric):
+            return
+        if metric in TRANSLATIONS and not self.sentences:
+            raise ValueError(
+                f"optimisation.metric is {metric}, which needs translations of the dev set: set "
+                "optimisation.translate_dev to more than 0"
+            )
+        if metric in TREES and not has_trees:
+            raise ValueError(f"optimisation.metric is {metric}, which needs data.dev_trees")
+        if metric not in (*TRANSLATIONS, *TREES):
+            known = ", ".join(("loss", "flat", *TRANSLATIONS, *TREES))
+            raise ValueError(
+                f"optimisation.metric is {metric}, which nobody measures; there are {known}, and "
+                "the other parts of the loss"
+            )
 
     def __call__(
         self, model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, dev: Bitext
@@ -27,8 +49,7 @@ class DevMetrics:
         if texts:
             results = translator.translate(texts, mode="flat", beam_size=1)
             metrics = text_metrics([result.text for result in results], references)
-            measures |= {"bleu": metrics.bleu, "chrf": metrics.chrf}
-            measures["exact_match"] = metrics.exact_match
+            measures |= {name: getattr(metrics, name) for name in TRANSLATIONS}
         if dev.trees is not None:
             accuracy = parser_accuracy(translator, dev)
             measures |= {f"{parser}_trees": share for parser, share in accuracy.items()}

@@ -52,10 +52,12 @@ def main(arguments: Sequence[str]) -> int:
         arguments.insert(0, "--config")
     parsed = parser.parse_args(arguments)
     config = config_of(parser, parsed)
+    metrics = DevMetrics(config.optimisation.translate_dev)
+    metrics.check(config.optimisation.metric, has_trees=config.data.dev_trees is not None)
     try:
         result = train(
             config,
-            metrics=DevMetrics(config.optimisation.translate_dev),
+            metrics=metrics,
             resume=parsed.resume,
             overwrite=parsed.overwrite,
         )

@@ -144,7 +144,7 @@ class Vocabulary(nn.Module):
 
     def _grow(self, size: int) -> None:
         if size > self.vocabulary_size:
-            # New rows are the mean of the old ones, so they take little probability at first.
+            # New rows are drawn around the mean of the old ones: they take little probability.
             self.model.resize_token_embeddings(size)
 
     def set_languages(
@@ -171,6 +171,13 @@ class Vocabulary(nn.Module):
                     f"{self.vocabulary_size}: call resize(tokenizer) first"
                 )
         self.model.config.source_language_token_id, self.model.config.target_language_token_id = ids
+
+    @property
+    def lacks_language(self) -> bool:
+        """Whether the model can write several languages, and nothing says which."""
+        if not self.family.language_codes or self._language(reverse=False) is not None:
+            return False
+        return self._start_or_none() in (None, self.sentence_end)
 
     def _language(self, reverse: bool) -> int | None:
         if not self.family.language_codes:

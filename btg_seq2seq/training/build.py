@@ -49,6 +49,11 @@ def build_model(
         model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
     if config.source_language is not None and config.target_language is not None:
         model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
+    if model.backbone.lacks_language:
+        raise ValueError(
+            f"{config.pretrained} translates between many languages: say between which, with "
+            "model.source_language and model.target_language"
+        )
     return model
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeBatch
+from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import Collator, EncodedBitext
@@ -22,6 +23,8 @@ from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, one_boundary_moved
 from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, likely_boundaries
 from btg_seq2seq.training.settings import ObjectiveSettings
+
+MOST_SCORES = 2**24  # of target splits that are held at a time; 64 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +81,15 @@ class Derivations:
         batch_size: int = 64,
         segment_rate: float | None = None,
         compared: int = 0,
+        boundary_threshold: float = ObjectiveSettings.boundary_threshold,
         seed: int = 0,
     ) -> Derivations:
         """The most probable derivations of a set under the model's posterior.
 
         A sentence is cut into as many phrases as it and the model allow; or, with a
         ``segment_rate``, into a number drawn from the geometric distribution by ``seed``. The
-        posterior's tree may be ``compared`` with so many others, see ``best_derivations``.
+        posterior's tree may be ``compared`` with so many others, see ``_choose``. A batch has
+        ``batch_size`` sentences, or fewer where they are long.
         """
         uniforms = np.random.default_rng([seed, 1]).random(len(examples))
         order = np.argsort(examples.lengths.max(1), kind="stable")
@@ -92,8 +97,7 @@ class Derivations:
         rows: list[list[list[int]]] = [[] for _ in range(len(examples))]
         was_training = model.training
         model.train(False)
-        for first in range(0, len(order), batch_size):
-            positions = order[first : first + batch_size]
+        for positions in _batches(order, examples.lengths.max(1), batch_size, 1 + compared):
             batch = collate([examples[int(position)] for position in positions])
             inputs = [batch[name] for name in ("input_ids", "attention_mask", "labels")]
             reading = model.read(*(tensor.to(model.device) for tensor in inputs))
@@ -106,7 +110,7 @@ class Derivations:
                 segments = draw_segments(segments, segment_rate, drawn)
             parsers = Parsers.of(model, reading.pair, segments)
             noise = Noise.of(batch["index"].to(model.device)[reading.rows], seed, 0)
-            spans = best_derivations(model, parsers, noise, compared)  # [batch, segments, 4]
+            spans = _choose(model, parsers, noise, compared, boundary_threshold)
             for position, count, row in zip(
                 positions.tolist(), segments.tolist(), spans.tolist(), strict=True
             ):
@@ -146,7 +150,25 @@ class Derivations:
             raise ValueError(f"{path}: no derivations can be read: {error}") from error
 
 
-def best_derivations(model: BTGSeq2Seq, parsers: Parsers, noise: Noise, compared: int) -> Tensor:
+def _batches(
+    order: NDArray[np.int64], lengths: NDArray[np.int64], size: int, trees: int
+) -> Iterator[NDArray[np.int64]]:
+    """Sentences, shortest first, to look at side by side; each has scores for so many trees."""
+    first = 0
+    while first < len(order):
+        count = size
+        while count > 1:
+            longest = int(lengths[order[first : first + count][-1]])
+            if count * trees * split_count(longest) <= MOST_SCORES:
+                break
+            count -= 1
+        yield order[first : first + count]
+        first += count
+
+
+def _choose(
+    model: BTGSeq2Seq, parsers: Parsers, noise: Noise, compared: int, boundary_threshold: float
+) -> Tensor:
     """Source and target phrases in target order, ``[batch, phrases, 4]``.
 
     Of the posterior's best tree and ``compared`` others with a boundary moved, the one whose
@@ -163,7 +185,7 @@ def best_derivations(model: BTGSeq2Seq, parsers: Parsers, noise: Noise, compared
     several = pair.repeat(count)
     leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, limit)
     likely = likely_boundaries(leaves, moved_leaves(leaves, count, limit), leaves.argmax)
-    boundaries = likely.view(batch, count, -1).amax(1) >= ObjectiveSettings.boundary_threshold
+    boundaries = likely.view(batch, count, -1).amax(1) >= boundary_threshold
     sentences = torch.arange(batch, device=likely.device)
     rows = Leaves(sentences.repeat_interleave(count), trees.phrases, trees.segments, leaves.limits)
     total = SegmentationSum.of(model, pair, rows, boundaries)

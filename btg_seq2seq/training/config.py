@@ -21,8 +21,10 @@ from btg_seq2seq.training.settings import ObjectiveSettings
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
 DEFAULT_BATCH_SIZE = 64
-# Measures of which less is better; of all others that are not losses, more is.
-LESS_IS_BETTER = ("flat", "perplexity", "ter", "aer")
+# Measures of which less is better, beside losses; of all others, more is.
+LESS_IS_BETTER = ("perplexity", "ter", "aer")
+PARTS_OF_LOSS = {"flat", "phrases", "reverse", "parsing", "divergence"}
+PARTS_OF_LOSS |= {"prior", "posterior", "leaves"}
 ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
 
 # What may differ when a run is continued: it changes how far training goes and what is kept and
@@ -84,6 +86,8 @@ class DataConfig:
             if len(given) == 1:
                 (other,) = {*pair} - {*given}
                 raise ValueError(f"data.{given[0]} needs data.{other} beside it")
+        if self.dev_trees is not None and self.dev_source is None:
+            raise ValueError("data.dev_trees needs data.dev_source and data.dev_target beside it")
         at_least(1, "data.max_pairs", self.max_pairs)
         at_least(2, "data.max_length", self.max_length)
 
@@ -174,6 +178,18 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.backbone is not None and self.init_from is not None:
             raise ValueError("give model.backbone or model.init_from, not both")
+        sizes = ("hidden_size", "layers", "heads", "feed_forward_size", "scorer_width")
+        for name in (*sizes, "max_segments", "max_phrase_length", "max_grammar_length"):
+            at_least(1, f"model.{name}", getattr(self, name))
+        for name in ("flat_weight", "dropout"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(
+                    f"model.{name} must lie between 0 and 1, not {getattr(self, name)}"
+                )
+        if not 0 < self.segment_rate < 1:
+            raise ValueError(
+                f"model.segment_rate must lie between 0 and 1, not {self.segment_rate}"
+            )
         spread = self.position_spread
         if spread is not None and not spread > 0:
             raise ValueError(f"model.position_spread must be more than 0, not {spread}")
@@ -246,8 +262,8 @@ class OptimisationConfig:
 
     metric: str = "loss"
     """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
-    token) or another measure of the dev set, such as ``bleu``. Less is better of losses, flat,
-    perplexity, ter and aer, more of all others."""
+    token) or another measure of the dev set, such as ``bleu``. Less is better of losses and their
+    parts, perplexity, ter and aer, more of all others."""
 
     patience: int | None = None
     """Stop early after so many evaluations without a new best; nothing: never."""
@@ -284,7 +300,7 @@ class OptimisationConfig:
     @property
     def greater_is_better(self) -> bool:
         """Whether more of the metric is better."""
-        return not (self.metric.endswith("loss") or self.metric in LESS_IS_BETTER)
+        return not (is_loss(self.metric) or self.metric in LESS_IS_BETTER)
 
 
 @dataclass
@@ -349,6 +365,11 @@ class TrainConfig:
             for name in here
             if here[name] != there[name] and (name not in MAY_CHANGE or name in reasons)
         ]
+
+
+def is_loss(measure: str) -> bool:
+    """Whether a measure of the dev set is a loss or a part of one."""
+    return measure.endswith("loss") or measure in PARTS_OF_LOSS
 
 
 def at_least(least: int, name: str, value: float | None) -> None:

@@ -14,9 +14,9 @@ from itertools import pairwise, product
 
 from btg_seq2seq.text.batches import EncodedBitext
 from btg_seq2seq.training.collected import Derivations
-from btg_seq2seq.training.partners import Pair
+from btg_seq2seq.training.partners import TokenPair
+from btg_seq2seq.training.proposals import FARTHEST
 
-FARTHEST = 3  # tokens by which a boundary is moved
 Phrases = Sequence[Sequence[int]]  # source start and stop, target start and stop; in target order
 
 
@@ -27,7 +27,7 @@ def mended(
     prefix = derivations.prefix
     rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]
 
-    def pairs(sentence: int, phrases: Phrases) -> list[Pair]:
+    def pairs(sentence: int, phrases: Phrases) -> list[TokenPair]:
         source, target = examples.source[sentence], examples.target[sentence]
         return [
             (tuple(source[prefix + start : prefix + stop]), tuple(target[first:last]))

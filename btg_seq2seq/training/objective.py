@@ -135,7 +135,7 @@ def uniform_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Te
     parsers = Parsers.uniform(model, pair, segments)
     drawn = Derivation.sample(model, parsers, noise, 1)
     loss = -drawn.log_prob
-    terms = {"phrases": loss, "segments": segments}
+    terms = {"phrases": loss, "segments": segments, **length_shares(drawn.trees.phrases)}
     if step.settings.estimator == "robust":
         terms["reverse"] = reverse_loss(model, pair, drawn)
         loss = loss + step.reverse_weight * terms["reverse"]
@@ -183,7 +183,7 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
         "leaf_entropy": entropy,
         "tree_entropy": parsers.posterior.entropy.detach(),
         "log_posterior": parsers.posterior.log_prob(samples[0].trees).detach(),
-        "reward_deviation": (leaf_rewards - leaf_baseline).abs().mean(0),
+        "reward_deviation": (leaf_rewards - leaf_baseline).square().mean(0).sqrt(),
         "segments": segments,
         **length_shares(samples[0].trees.phrases),
     }
@@ -222,7 +222,12 @@ def gold_terms(
     if step.settings.estimator == "robust":
         terms["reverse"] = reverse_loss(model, pair, gold)
         loss = loss + step.reverse_weight * terms["reverse"]
-    return {"loss": loss, "segments": segments, **terms}
+    terms |= {
+        "divergence": parsers.posterior.kl(parsers.prior).detach(),
+        "tree_entropy": parsers.posterior.entropy.detach(),
+        "leaf_entropy": gold.leaves.entropy.detach(),
+    }
+    return {"loss": loss, "segments": segments, **terms, **length_shares(gold.trees.phrases)}
 
 
 def reverse_loss(model: BTGSeq2Seq, pair: Pair, derivation: Derivation) -> Tensor:

@@ -23,7 +23,7 @@ from btg_seq2seq.text.words import kind_of
 
 ROOT = ""
 _FEW = 3  # a phrase pair is rare if it occurs so many times less often than half of all do
-Pair = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
+TokenPair = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
 
 
 class Part(NamedTuple):
@@ -68,14 +68,14 @@ def child_slot(slot: str, inverted: bool, number: int) -> str:
     return f"{slot}{'<' if inverted else '['}{number}"
 
 
-def overlaps(counts: Mapping[str, Mapping[Pair, int]]) -> dict[tuple[str, str], float]:
+def overlaps(counts: Mapping[str, Mapping[TokenPair, int]]) -> dict[tuple[str, str], float]:
     """Morisita's index of every two slots that have a phrase pair in common.
 
     The chance that a phrase pair from one slot equals one from the other, over the chance within a
     slot: 0 where nothing is shared, about 1 for two samples of the same phrases, however small.
     Pairs seen once, as wrong boundaries make them, hardly count.
     """
-    slots_of: defaultdict[Pair, list[str]] = defaultdict(list)
+    slots_of: defaultdict[TokenPair, list[str]] = defaultdict(list)
     for slot, pairs in counts.items():
         for pair in pairs:
             slots_of[pair].append(slot)
@@ -108,7 +108,7 @@ class Partners:
     """
 
     def __init__(
-        self, pairs: Mapping[str, Mapping[int, Pair]], overlap: float, rare: float
+        self, pairs: Mapping[str, Mapping[int, TokenPair]], overlap: float, rare: float
     ) -> None:
         counts = {slot: Counter(chosen.values()) for slot, chosen in pairs.items()}
         wrong = suspicious(pairs, rare)
@@ -141,7 +141,7 @@ class Partners:
         return None
 
 
-def suspicious(pairs: Mapping[str, Mapping[int, Pair]], rare: float) -> set[int]:
+def suspicious(pairs: Mapping[str, Mapping[int, TokenPair]], rare: float) -> set[int]:
     """Sentences with a phrase pair that is taken for wrong, see ``Partners``.
 
     Where one phrase has a wrong boundary, its neighbour has too, however usual it looks.
@@ -149,7 +149,7 @@ def suspicious(pairs: Mapping[str, Mapping[int, Pair]], rare: float) -> set[int]
     return set().union(*(_rare(chosen, rare) for chosen in pairs.values()))
 
 
-def _rare(chosen: Mapping[int, Pair], rare: float) -> set[int]:
+def _rare(chosen: Mapping[int, TokenPair], rare: float) -> set[int]:
     """The sentences of a slot whose phrase pair there looks like a mistake."""
     counts = Counter(chosen.values())
     often = [counts[pair] for pair in chosen.values()]

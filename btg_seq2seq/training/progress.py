@@ -199,7 +199,10 @@ class StopOnSignal(TrainerCallback):
 
 
 def tensorboard(directory: Path, step: int | None) -> TrainerCallback:
-    """Curves for TensorBoard; what a killed run wrote after its checkpoint ``step`` is dropped."""
-    purged = None if step is None else step + 1  # and all that follows
+    """Curves for TensorBoard; what a killed run wrote after its checkpoint ``step`` is dropped.
+
+    Without a checkpoint that is all.
+    """
+    purged = 0 if step is None else step + 1  # and all that follows
     writer = SummaryWriter(str(directory / "tensorboard"), purge_step=purged)
     return TensorBoardCallback(writer)  # type: ignore[no-untyped-call]

@@ -17,7 +17,7 @@ from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
 _FLOOR = 1e-4
-_FARTHEST = 3  # tokens that a single boundary is moved by, at most
+FARTHEST = 3  # tokens that a single boundary is moved by, at most
 _CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
 
 
@@ -34,7 +34,7 @@ def one_boundary_moved(trees: TreeBatch, move: Tensor, limit: int | None = None)
     tree stays as it is where a phrase would be empty or longer than ``limit``.
     """
     nodes = (trees.segments - 1).clamp(min=1)
-    way, by = move // (2 * _FARTHEST), move % (2 * _FARTHEST) - _FARTHEST
+    way, by = move // (2 * FARTHEST), move % (2 * FARTHEST) - FARTHEST
     node = (way % nodes)[:, None, None]  # each splits at a boundary of its own
     old = trees.splits[..., 1:2].gather(1, node)  # [batch, 1, 1]
     new = old + torch.where(by < 0, by, by + 1)[:, None, None]

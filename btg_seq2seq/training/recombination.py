@@ -23,7 +23,7 @@ from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.mending import mended
-from btg_seq2seq.training.partners import ROOT, Pair, Part, Partners, suspicious
+from btg_seq2seq.training.partners import ROOT, Part, Partners, TokenPair, suspicious
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
 _TRIES = 10  # to recombine one sentence so that the result may be used
@@ -78,8 +78,10 @@ class HeldOut:
     def __init__(self, texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
         lines = list(texts)
-        tokens = tokenizer(lines, verbose=False)["input_ids"] if lines else []
-        self.texts = {_spaced(text) for text in [*lines, *map(self._text, tokens)]}
+        rows = tokenizer(lines, verbose=False)["input_ids"] if lines else []
+        # With a word that the tokenizer does not know, no sentence can be made.
+        known = [row for row in rows if tokenizer.unk_token_id not in row]
+        self.texts = {_spaced(text) for text in [*lines, *map(self._text, known)]}
 
     def __contains__(self, input_ids: object) -> bool:
         return _spaced(self._text(input_ids)) in self.texts
@@ -135,7 +137,7 @@ class Recombiner:
             pairs = self._take(mended(derivations, examples, wrong))
         self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
 
-    def _take(self, derivations: Derivations) -> Mapping[str, Mapping[int, Pair]]:
+    def _take(self, derivations: Derivations) -> Mapping[str, Mapping[int, TokenPair]]:
         """Use these derivations; by slot, the phrase pair that each sentence has there."""
         self.derivations = derivations
         # Plain arrays: reading single numbers from those of NumPy is slow.
@@ -143,7 +145,7 @@ class Recombiner:
         self._first_leaf = array("q", derivations.ends.tolist())
         self._trees: list[Mapping[str, Part]] = []  # by slot; without a derivation, empty
         self._stays: dict[int, set[str]] = {}  # slots whose phrases would cut a word
-        pairs: defaultdict[str, dict[int, Pair]] = defaultdict(dict)
+        pairs: defaultdict[str, dict[int, TokenPair]] = defaultdict(dict)
         for sentence in range(len(derivations)):
             phrases = derivations.phrases(sentence)
             self._trees.append(_parts_by_slot(_ranks(phrases)))
@@ -156,7 +158,7 @@ class Recombiner:
 
     def _pairs(
         self, sentence: int, phrases: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[str, Pair, bool]]:
+    ) -> Iterator[tuple[str, TokenPair, bool]]:
         """What stands in each slot of a sentence, and whether it begins or ends within a word."""
         source = self.examples.source[sentence][self.derivations.prefix :]
         target = self.examples.target[sentence]

@@ -24,6 +24,7 @@ from btg_seq2seq.text import Collator, EncodedBitext
 from btg_seq2seq.text.batches import WINDOW_BATCHES
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner, Tries
+from btg_seq2seq.training.settings import ObjectiveSettings
 
 DERIVATIONS_FILE = "derivations.safetensors"
 COUNTS_FILE = "recombination.json"
@@ -90,7 +91,8 @@ class RecombinedBatches:
         seed: of what is drawn.
         size: ``batch_size`` or ``batch_tokens`` of all processes together, as ``BucketSampler``
             takes it.
-        parts: batches of an update, where gradients are accumulated.
+        boundary_threshold: the objective's, for collecting derivations.
+        accumulated: batches of an update, where gradients are accumulated.
         processes, rank: of how many processes this is which.
     """
 
@@ -103,12 +105,14 @@ class RecombinedBatches:
         pad: int,
         seed: int,
         size: Mapping[str, int],
-        parts: int = 1,
+        boundary_threshold: float = ObjectiveSettings.boundary_threshold,
+        accumulated: int = 1,
         processes: int = 1,
         rank: int = 0,
     ) -> None:
         self.config, self.examples, self.seed = config, examples, seed
-        self.size, self.parts = size, parts
+        self.size, self.accumulated = size, accumulated
+        self.boundary_threshold = boundary_threshold
         self.processes, self.rank = processes, rank
         self.excluded, self.continuing = excluded, continuing
         self.collate = Collator(pad)
@@ -138,7 +142,14 @@ class RecombinedBatches:
         """Collect the model's derivations of the training set, and recombine these from now on."""
         # Once: the parsers then learn what phrases have in common, and are right more often.
         compared = self.config.compared if self.recombiner is None else 0
-        self._use(Derivations.collect(model, self.examples, compared=compared))
+        self._use(
+            Derivations.collect(
+                model,
+                self.examples,
+                compared=compared,
+                boundary_threshold=self.boundary_threshold,
+            )
+        )
 
     def _use(self, derivations: Derivations) -> None:
         self.earlier = self.tries
@@ -167,7 +178,7 @@ class RecombinedBatches:
         random = Random(f"{self.seed} {update}")
         if self.recombiner is None or random.random() >= self.config.share:
             return batch
-        rows = self.recombiner.batch(self.seed, update * self.parts + part, **self.size)
+        rows = self.recombiner.batch(self.seed, update * self.accumulated + part, **self.size)
         made = self.collate(rows[self.rank :: self.processes])
         if random.random() >= self.config.derived:
             del made["trees"], made["segmentations"]

@@ -46,7 +46,8 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
         backward = model.phrase_log_probs(several, pairs.reverse(), reverse=True).sum(1)
         score = log_sum + step.reverse_weight * backward
         score = score.view(batch, samples) + _log_probs(parsers.prior, draws)
-        weights = (score - proposal).softmax(1)  # [batch, samples]
+        reward = score - proposal  # [batch, samples]
+        weights = reward.softmax(1)
         chosen = Chooser(noise.uniforms(3, 1))(weights.log())
         picked = pairs[chosen + torch.arange(batch, device=chosen.device) * samples]
     # The parsers learn from every draw, the seq2seq model from one, drawn by weight.
@@ -66,6 +67,7 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
         "tree_entropy": parsers.posterior.entropy.detach(),
         "leaf_entropy": leaves.entropy.detach().view(batch, samples).mean(1),
         "log_posterior": log_posterior.detach().gather(1, chosen[:, None])[:, 0],
+        "reward_deviation": reward.std(1, correction=0),
         "effective_samples": 1 / weights.square().sum(1),
         "segments": segments,
         **length_shares(picked.others),

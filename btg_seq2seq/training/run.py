@@ -131,10 +131,10 @@ def train(
         if is_main:  # not earlier: settings that do not work must not cost the old run
             prepare_directory(directory, config, overwrite)
         wait(arguments)
-        stop = stack.enter_context(StopOnSignal(say))
+        stop = StopOnSignal(say)
         for callback in [stop, LogBeforeSaving(), *callbacks]:
             trainer.add_callback(callback)
-        if config.optimisation.patience is not None and bitexts.dev is not None:
+        if config.optimisation.patience is not None:
             trainer.add_callback(EarlyStopping(config.optimisation.patience))
         state = None if last is None else TrainerState.load_from_json(str(last / STATE_FILE))
         if is_main:
@@ -146,13 +146,16 @@ def train(
         if state is not None and is_complete(state, config):
             say(f"all steps were done before, up to step {state.global_step}")
             trainer.state = state
+            if trainer.recombined is not None and last is not None:
+                trainer.recombined.load(last)
         else:
             if last is not None:
                 say(f"resuming from {last}")
             elif resume:
                 say(f"there is nothing to resume in {directory}: a new run begins")
             set_seed(config.seed + arguments.process_index)  # dropout differs between processes
-            trainer.train(resume_from_checkpoint=None if last is None else str(last))
+            with stop:
+                trainer.train(resume_from_checkpoint=None if last is None else str(last))
             if stop.is_asked and not is_complete(trainer.state, config):
                 raise TrainingInterrupted(
                     f"stopped at step {trainer.state.global_step}; saved in "
@@ -239,6 +242,11 @@ def build_trainer(
             "the estimator gold, and no other, learns from data.train_trees and "
             "data.train_segmentations: give all of them or none"
         )
+    if config.optimisation.patience is not None and bitexts.dev is None:
+        raise ValueError(
+            "optimisation.patience needs a dev set: give data.dev_source and data.dev_target, or "
+            "set it to null"
+        )
     set_seed(config.seed)
     if last is None:
         tokenizer = build_tokenizer(config, bitexts.train)
@@ -304,6 +312,7 @@ def recombined_batches(
         tokenizer.pad_token_id,
         config.seed,
         config.optimisation.batch,
+        config.objective.boundary_threshold,
         arguments.gradient_accumulation_steps,
         arguments.world_size,
         arguments.process_index,

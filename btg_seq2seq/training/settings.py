@@ -43,13 +43,13 @@ class ObjectiveSettings:
     """Derivations drawn a sentence; leave-one-out needs two or more."""
 
     reward_scale: Schedule = 1.0
-    """Factor on the rewards' part of the gradient; rewards are never clipped."""
+    """Factor on the rewards' part of the gradient (paper); rewards are never clipped."""
 
     kl_weight: Schedule = 1.0
-    """Weight of the divergence between posterior and prior trees."""
+    """Weight of the divergence between posterior and prior trees (paper)."""
 
     entropy_weight: Schedule = 1.0
-    """Weight of the entropy of target segmentations."""
+    """Weight of the entropy of target segmentations (paper)."""
 
     reverse_weight: Schedule = 1.0
     """Weight of the source phrases' likelihood given the target phrases (robust)."""
@@ -79,22 +79,26 @@ class ObjectiveSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, dict) and not value:
-                raise ValueError(f"{field.name}: a schedule needs at least one step")
+                raise ValueError(f"objective.{field.name}: a schedule needs at least one step")
         weights = self.flat_weight
         for weight in weights.values() if isinstance(weights, dict) else [weights]:
             if not 0 <= weight <= 1:
-                raise ValueError(f"flat_weight must lie between 0 and 1, not {weight}")
+                raise ValueError(f"objective.flat_weight must lie between 0 and 1, not {weight}")
         if not 0 < self.segment_rate < 1:
-            raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
+            raise ValueError(
+                f"objective.segment_rate must lie between 0 and 1, not {self.segment_rate}"
+            )
         if not 0 <= self.boundary_threshold <= 1:
             given = self.boundary_threshold
-            raise ValueError(f"boundary_threshold must lie between 0 and 1, not {given}")
+            raise ValueError(f"objective.boundary_threshold must lie between 0 and 1, not {given}")
         for name in ("summed_length", "uniform_steps", "flat_steps"):
             if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+                raise ValueError(f"objective.{name} must be 0 or more, not {getattr(self, name)}")
         leaves_one_out = self.estimator == "paper" and self.baseline == "leave-one-out"
         if self.samples < 1 + leaves_one_out:
-            raise ValueError(f"samples must be 1 or more, 2 for leave-one-out, not {self.samples}")
+            raise ValueError(
+                f"objective.samples must be 1 or more, 2 for leave-one-out, not {self.samples}"
+            )
 
 
 @dataclass(frozen=True)

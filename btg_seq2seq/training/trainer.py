@@ -294,7 +294,8 @@ class BTGTrainer(Seq2SeqTrainer):
         with torch.random.fork_rng(devices):
             torch.manual_seed(self.args.seed)
             for inputs in self._dev_batches(data):
-                output = self.model(**inputs)
+                with self.accelerator.autocast():  # a finished run is not prepared for it
+                    output = self.model(**inputs)
                 means.add({"loss": output.loss, **logged_names(output.terms)}, inputs["labels"])
             if metrics is not None and self.dev is not None and self.args.process_index == 0:
                 measured = [metrics(self.model, self.tokenizer, self.dev)]

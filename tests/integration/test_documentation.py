@@ -10,6 +10,7 @@ import pytest
 from btg_seq2seq.cli import demo
 from btg_seq2seq.cli.main import COMMANDS, main
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig
+from btg_seq2seq.training.config import DataConfig
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,6 +77,9 @@ def test_the_demo_runs_and_its_model_translates(
     assert main(["translate", *arguments]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == SvoSovConfig.tiny("few-shot").test_size
+    replace(full, data=DataConfig("a", "b")).save(output / "btg")
+    assert main(["demo", "--output", str(output)]) == 1
+    assert "not the demonstration's" in capsys.readouterr().err
 
 
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,26 @@ def test_a_multilingual_model(tmp_path, family, tokenizer, source, target):
     assert result.metrics["loss"] > 0
 
 
+@pytest.mark.parametrize("family", ["m2m_100", "mbart", "mbart-50"])
+def test_languages_must_be_said(tmp_path, family):
+    tokenizer = multilingual({"m2m_100": "nllb"}.get(family, family))
+    path = save_pretrained(tmp_path / "pretrained", family, tokenizer)
+    with pytest.raises(ValueError, match=r"model\.source_language and model\.target_language"):
+        two_steps(tmp_path / "run", ModelConfig(path, max_segments=2))
+
+
+@pytest.mark.parametrize("family", ["t5", "mt5", "marian"])
+def test_a_pretrained_model_for_two_languages(tmp_path, family):
+    config = tiny_model_config(family)
+    config.pad_token_id, config.eos_token_id, config.decoder_start_token_id = 0, 1, 0
+    AutoModelForSeq2SeqLM.from_config(config).save_pretrained(tmp_path / "pretrained")
+    train_tokenizer("word", ["a b"]).save_pretrained(tmp_path / "pretrained")
+    model = ModelConfig(str(tmp_path / "pretrained"), max_segments=2)
+    result = two_steps(tmp_path / "run", model)
+    assert result.model.backbone.model.config.model_type == family
+    assert result.metrics["loss"] > 0
+
+
 def test_bart_whose_tokenizer_puts_a_token_before_sentences(tmp_path):
     path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
     result = two_steps(tmp_path / "run", ModelConfig(path, max_segments=2))

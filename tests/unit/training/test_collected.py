@@ -13,6 +13,7 @@ from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, Collator, encode_bitext, train_tokenizer
+from btg_seq2seq.training import collected
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.derivation import Derivation, Parsers
 from btg_seq2seq.training.proposals import one_boundary_moved
@@ -62,6 +63,22 @@ def test_collected_derivations_are_the_most_probable(model_and_examples):
             ]
             best = ways[int(torch.stack(weights).argmax())]
             assert derivations[position] == (trees[0], best)
+
+
+def test_long_sentences_have_small_batches(model_and_examples, monkeypatch):
+    model, examples, _ = model_and_examples
+    whole = Derivations.collect(model, examples, compared=2)
+    sizes = []
+    collate = Collator.__call__
+    monkeypatch.setattr(collected, "MOST_SCORES", 4000)
+    monkeypatch.setattr(
+        Collator, "__call__", lambda self, rows: sizes.append(len(rows)) or collate(self, rows)
+    )
+    cut = Derivations.collect(model, examples, compared=2)
+    assert [whole[row] for row in range(len(whole))] == [cut[row] for row in range(len(cut))]
+    assert sum(sizes) == len(examples)
+    assert sizes[-1] == 1
+    assert max(sizes) > 1
 
 
 def test_drawn_numbers_of_phrases_do_not_depend_on_batches(model_and_examples):

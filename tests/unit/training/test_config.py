@@ -94,6 +94,7 @@ def test_a_file_that_is_not_there(tmp_path):
         (DataConfig, {"train_source": "a"}, "data.train_target"),
         (DataConfig, {"train_trees": "a"}, "data.train_segmentations"),
         (DataConfig, {"dev_target": "a"}, "data.dev_source"),
+        (DataConfig, {"dev_trees": "a"}, "data.dev_source"),
         (DataConfig, {"max_length": 1}, "max_length must be 2 or more"),
         (OptimisationConfig, {"batch_size": 3, "batch_tokens": 4}, "one of the two"),
         (OptimisationConfig, {"steps": 0}, "steps must be 1 or more"),
@@ -101,6 +102,11 @@ def test_a_file_that_is_not_there(tmp_path):
         (OptimisationConfig, {"learning_rate": 0}, "learning_rate must be more than 0"),
         (ModelConfig, {"backbone": "a", "init_from": "b"}, "not both"),
         (ModelConfig, {"source_language": "de"}, "both"),
+        (ModelConfig, {"heads": 0}, "model.heads must be 1 or more"),
+        (ModelConfig, {"max_phrase_length": 0}, "model.max_phrase_length must be 1 or more"),
+        (ModelConfig, {"flat_weight": 1.5}, "model.flat_weight must lie between"),
+        (ModelConfig, {"segment_rate": 2}, "model.segment_rate must lie between"),
+        (ObjectiveSettings, {"flat_weight": 1.5}, "objective.flat_weight must lie between"),
     ],
 )
 def test_values_that_make_no_sense(section, values, message):
@@ -142,7 +148,16 @@ def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_chan
 
 @pytest.mark.parametrize(
     ("metric", "greater"),
-    [("loss", False), ("cut_loss", False), ("flat", False), ("bleu", True), ("prior_trees", True)],
+    [
+        *(
+            ("loss", False),
+            ("cut_loss", False),
+            ("flat", False),
+            ("phrases", False),
+            ("ter", False),
+        ),
+        *(("bleu", True), ("prior_trees", True)),
+    ],
 )
 def test_which_metric_is_better_if_greater(metric, greater):
     assert OptimisationConfig(metric=metric).greater_is_better == greater

@@ -322,6 +322,13 @@ def test_held_out_is_a_text_whatever_its_tokens():
     assert whole not in HeldOut([], tokenizer)
 
 
+def test_what_has_unknown_words_is_not_held_out_without_them():
+    tokenizer = train_tokenizer("word", ["a b c"])
+    held_out = HeldOut(["a new b", "b c"], tokenizer)
+    assert tokenizer("a b")["input_ids"] not in held_out
+    assert tokenizer("b c")["input_ids"] in held_out
+
+
 @given(corpora(), st.integers(0, 100))
 def test_nothing_has_more_phrases_than_what_is_there(corpus, seed):
     trees, targets, pairs = corpus

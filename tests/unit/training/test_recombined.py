@@ -62,10 +62,12 @@ def test_trees_are_compared_once(tmp_path, monkeypatch):
     monkeypatch.setattr(
         Derivations,
         "collect",
-        lambda *given, compared: asked.append(compared) or collect(*given, compared=compared),
+        lambda *given, **options: asked.append(options) or collect(*given, **options),
     )
-    run(config_of(tmp_path / "run", compared=2))
-    assert asked == [2, 0, 0]
+    config = config_of(tmp_path / "run", compared=2)
+    run(replace(config, objective=replace(config.objective, boundary_threshold=0.5)))
+    assert [options["compared"] for options in asked] == [2, 0, 0]
+    assert {options["boundary_threshold"] for options in asked} == {0.5}
 
 
 def test_a_killed_run_resumes_exactly(tmp_path):
@@ -99,6 +101,8 @@ def test_what_is_excluded_is_never_made(tmp_path, monkeypatch):
     made.clear()
     second = run(config_of(tmp_path / "b"), excluded=words)
     assert second.recombined["coincidences"] > 0
+    again = run(config_of(tmp_path / "b"), excluded=words, resume=True)  # all steps are done
+    assert again.recombined == second.recombined
     assert not set(made) & {tuple(ids) for ids in second.tokenizer(words)["input_ids"]}
 
 
