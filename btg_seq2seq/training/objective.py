@@ -222,11 +222,10 @@ def gold_terms(
     if step.settings.estimator == "robust":
         terms["reverse"] = reverse_loss(model, pair, gold)
         loss = loss + step.reverse_weight * terms["reverse"]
-    terms |= {
-        "divergence": parsers.posterior.kl(parsers.prior).detach(),
-        "tree_entropy": parsers.posterior.entropy.detach(),
-        "leaf_entropy": gold.leaves.entropy.detach(),
-    }
+    with torch.no_grad():
+        terms["divergence"] = parsers.posterior.kl(parsers.prior)
+        terms["tree_entropy"] = parsers.posterior.entropy
+        terms["leaf_entropy"] = gold.leaves.entropy
     return {"loss": loss, "segments": segments, **terms, **length_shares(gold.trees.phrases)}
 
 
