@@ -244,7 +244,7 @@ def revision() -> str:
 
 
 def provenance() -> dict[str, Any]:
-    """Machine and versions: what another person needs to reproduce a number."""
+    """Machine, versions and revision: what another person needs to reproduce a number."""
     versions = {"python": platform.python_version()}
     for package in ("torch", "numpy", "numba", "transformers", "btg-seq2seq"):
         try:
@@ -260,6 +260,7 @@ def provenance() -> dict[str, Any]:
             "system": platform.platform(),
         },
         "versions": versions,
+        "revision": revision(),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
@@ -271,8 +272,20 @@ def signature(facts: Mapping[str, Any]) -> str:
     threads = machine["torch_threads"]
     return (
         f"{machine['processor']} ({machine['torch_capability']}), {machine['cores']} cores, "
-        f"{threads} torch thread{'s' if threads != 1 else ''}; {versions}"
+        f"{threads} torch thread{'s' if threads != 1 else ''}; {versions}; "
+        f"revision {facts['revision'] or 'unknown'}"
     )
+
+
+def told(given: Sequence[str]) -> list[str]:
+    """What a command was told, without where files are and what is said elsewhere."""
+    shown, rest = [], iter(given)
+    for argument in rest:
+        if argument in ("--output", "--directory", "--about"):
+            next(rest, None)
+        else:
+            shown.append(Path(argument).name)
+    return shown
 
 
 def arguments(module: str, description: str | None) -> argparse.ArgumentParser:
@@ -316,8 +329,8 @@ class Report:
             write_json(options.output, {**facts, **numbers, "bars": verdicts})
         if options.markdown:
             lines = "\n".join(f"- {bar}" for bar in self.bars)
-            command = f"python -m benchmarks.{self.section}"
-            source = f"Written by `{command} --markdown` on {signature(facts)}."
+            command = " ".join(["python -m benchmarks." + self.section, *told(sys.argv[1:])])
+            source = f"Written by `{command}` on {signature(facts)}."
             body = (self.note, markdown_table(self.header, self.rows), lines, source)
             replace_section(options.markdown, self.section, "\n\n".join(body))
         return 0 if all(bar.passed for bar in self.bars) else 1

@@ -199,7 +199,7 @@ def main() -> int:
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
     rows, bars = table(sorted(results, key=lambda each: each["seed"]))
     revisions = sorted({each["revision"] for each in results})
-    note = f"{NOTE} Measured at revision {', '.join(revisions)}."
+    note = f"{NOTE} Trained at revision {', '.join(revisions)}."
     report = harness.Report("svo_sov", note, HEADER, rows, bars)
     verdict = report.write(options, results=results)
     return verdict if len(done) == len(jobs) else 1
