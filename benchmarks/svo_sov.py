@@ -161,6 +161,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--splits", nargs="+", choices=get_args(Split), default=get_args(Split))
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side, a thread each")
     parser.add_argument("--directory", type=Path, default=Path("results/svo_sov"))
+    parser.add_argument("--report", action="store_true", help="run nothing: what is there so far")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # system, split, seed
     return parser.parse_args()
 
@@ -192,8 +193,9 @@ def main() -> int:
         for seed in range(options.seeds)
         for split in options.splits
     ]
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda job: run_in_process(options.directory, job), jobs))
+    if not options.report:
+        with ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(lambda job: run_in_process(options.directory, job), jobs))
     paths = {job: options.directory / f"{'-'.join(map(str, job))}.json" for job in jobs}
     done = [path for job, path in paths.items() if is_done(path, job)]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
