@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiny_translators import contains_words
 
 import btg_seq2seq
 from btg_seq2seq import Translation
@@ -42,11 +43,10 @@ def test_rules_are_obeyed_and_reported(run, files, tmp_path):
     _, output, errors = run(
         "translate", "source.txt", "--rules", "rules.tsv", *inline, *unused, *SHORT
     )
-    assert "cat" in output[0].split()
-    words = output[2].replace(",", " ").split()
-    assert "klein" in words
-    assert {"house", "home"} & {*words}
-    assert "from scratch" in output[2]
+    assert contains_words(output[0], "cat")
+    assert contains_words(output[2], "klein")
+    assert contains_words(output[2], "house") or contains_words(output[2], "home")
+    assert contains_words(output[2], "from scratch")
     assert errors.splitlines() == [
         "btg translate: rule 'Haus' -> 'hut' (rules.tsv:3) contradicts 'Haus' -> 'house' | 'home' "
         "(rules.tsv:2), which is used",
@@ -86,7 +86,7 @@ def test_json_lines_keep_their_other_fields(run, tmp_path):
     assert status == 0
     first, second, third = map(json.loads, output)
     assert (first["id"], first["more"]) == (7, {"é": [1]})
-    assert "cat" in first["text"].split()
+    assert contains_words(first["text"], "cat")
     translation = Translation.from_json(first)
     assert {**first, **translation.to_json()} == first
     assert [phrase.rule.place for phrase in translation.derivation.phrases if phrase.rule] == [
