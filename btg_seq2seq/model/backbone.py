@@ -78,9 +78,7 @@ class Backbone(Vocabulary):
 
     # ---- states and probabilities -------------------------------------------------------------
 
-    def encode(
-        self, input_ids: Tensor, attention_mask: Tensor, phrase_ends: Tensor | None = None
-    ) -> Tensor:
+    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """States of the source: ``[batch, length, hidden]``.
 
         ``attention_mask``: which tokens are real, ``[batch, length]``; or, boolean, which key each
@@ -88,19 +86,10 @@ class Backbone(Vocabulary):
         seeing each other. If ``family.relative_positions``, each then has exactly the states it
         has in a row of its own; other families still number its tokens from the start of the row,
         so give them a row a phrase.
-
-        ``phrase_ends``: ``[batch, length]``, which tokens are the last of a phrase; to these the
-        embedding of the segment end is added. Without it, where only distances between tokens
-        count, a word and the same word twice have the same states.
         """
         self._check_length(input_ids)
         mask = self._mask(attention_mask, input_ids.shape[1], input_ids.shape, "attention_mask")
-        inputs = {"input_ids": input_ids}
-        if phrase_ends is not None:
-            embedding = self.model.get_input_embeddings()
-            end = embedding(torch.full_like(input_ids[:1, :1], self.segment_end))
-            inputs = {"inputs_embeds": embedding(input_ids) + phrase_ends[..., None] * end}
-        output = self.model.get_encoder()(**inputs, attention_mask=mask)
+        output = self.model.get_encoder()(input_ids=input_ids, attention_mask=mask)
         states: Tensor = output.last_hidden_state
         return states
 

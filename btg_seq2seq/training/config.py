@@ -155,8 +155,9 @@ class ModelConfig:
     """A sentence with more tokens on a side trains flat, without trees."""
 
     phrase_encoding: Literal["alone", "sentence"] = "alone"
-    """``alone``: a phrase is encoded without its neighbours; ``sentence``, as in the paper: by its
-    part of the sentence's states."""
+    """``alone``: a phrase is encoded without its neighbours (with relative positions, a phrase that
+    is one word several times then looks like the word itself); ``sentence``, as in the paper: by
+    its part of the sentence's states."""
 
     scorer_width: int = 128
     """Hidden units of the parsers."""

@@ -2,13 +2,12 @@
 
 import pytest
 import torch
-from decoding_models import tiny_model as tiny_model_of
 from transformers import AutoConfig
 
 from btg_seq2seq.grammar import LeafCRF, TreeCRF
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Side
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 END = 1
 
@@ -183,15 +182,3 @@ def test_settings_are_checked():
         tiny_model(phrase_encoding="both")
     with pytest.raises(ValueError, match="max_segments"):
         tiny_model(max_segments=0)
-
-
-@pytest.mark.parametrize("name", ["t5", "mt5", "marian"])
-def test_a_word_and_the_same_word_twice_are_different_phrases(name):
-    """Relative positions alone cannot tell them apart: nothing says where a phrase ends."""
-    model = tiny_model_of(name)
-    tokens = torch.tensor([[5, 5, 5], [5, 5, 5], [5, 5, 5]])
-    with torch.no_grad():
-        states, mask = model.encode_alone(Side(tokens, torch.tensor([1, 2, 3])))
-        target = torch.tensor([[6, 7]]).expand(3, -1)
-        scores = model.prefix_log_probs(target, states, mask)[:, -1].tolist()
-    assert len({round(score, 3) for score in scores}) == 3
