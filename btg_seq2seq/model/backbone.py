@@ -78,7 +78,9 @@ class Backbone(Vocabulary):
 
     # ---- states and probabilities -------------------------------------------------------------
 
-    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    def encode(
+        self, input_ids: Tensor, attention_mask: Tensor, added: Tensor | None = None
+    ) -> Tensor:
         """States of the source: ``[batch, length, hidden]``.
 
         ``attention_mask``: which tokens are real, ``[batch, length]``; or, boolean, which key each
@@ -86,10 +88,15 @@ class Backbone(Vocabulary):
         seeing each other. If ``family.relative_positions``, each then has exactly the states it
         has in a row of its own; other families still number its tokens from the start of the row,
         so give them a row a phrase.
+
+        ``added``: ``[batch, length, hidden]``, is added to the embeddings of the tokens.
         """
         self._check_length(input_ids)
         mask = self._mask(attention_mask, input_ids.shape[1], input_ids.shape, "attention_mask")
-        output = self.model.get_encoder()(input_ids=input_ids, attention_mask=mask)
+        inputs = {"input_ids": input_ids}
+        if added is not None:
+            inputs = {"inputs_embeds": self.model.get_input_embeddings()(input_ids) + added}
+        output = self.model.get_encoder()(**inputs, attention_mask=mask)
         states: Tensor = output.last_hidden_state
         return states
 

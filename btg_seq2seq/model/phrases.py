@@ -108,6 +108,14 @@ class PhraseRow:
         return log_probs.new_zeros(len(log_probs), phrases).scatter_add(1, self.rank, log_probs)
 
 
+def last_tokens(spans: Tensor, length: int) -> Tensor:
+    """Which tokens are the last of a phrase, ``[batch, length]``, from ``[batch, phrases, 2]``."""
+    starts, stops = spans.unbind(-1)
+    position = torch.arange(length, device=spans.device)
+    is_last = (position == stops[..., None] - 1) & (stops > starts)[..., None]
+    return is_last.any(1)
+
+
 def own_phrase_mask(spans: Tensor, length: int) -> Tensor:
     """Which tokens share a phrase, ``[batch, length, length]`` bool, from ``[batch, phrases, 2]``.
 

@@ -23,7 +23,7 @@ from transformers.utils.generic import ModelOutput
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
-from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, own_phrase_mask
+from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
 from btg_seq2seq.model.scorer import SplitScorer
 from btg_seq2seq.text.batches import IGNORED
 
@@ -142,6 +142,10 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.prior = SplitScorer(hidden, 2, width)
         self.posterior = None if config.share_scorers else SplitScorer(hidden, 2, width)
         self.leaves = None if config.share_scorers else SplitScorer(hidden, 1, width)
+        # Added to the last token of a phrase that is encoded alone where only distances count:
+        # else a word and the same word twice have the same states.
+        marks_ends = self.backbone.family.relative_positions
+        self.phrase_end = torch.nn.Parameter(torch.zeros(hidden)) if marks_ends else None
         self.post_init()  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
@@ -314,8 +318,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         if not self.backbone.family.relative_positions:
             return self._phrase_log_probs_by_row(pair, pairs, read, written, reverse)
         if reverse or self.config.phrase_encoding == "alone":
-            mask = own_phrase_mask(pairs.others, read.tokens.shape[1])
-            states = self.backbone.encode(read.tokens, mask)
+            length = read.tokens.shape[1]
+            mask, ends = own_phrase_mask(pairs.others, length), last_tokens(pairs.others, length)
+            states = self.backbone.encode(read.tokens, mask, ends[..., None] * self.phrase_end)
         else:
             states = pair.states
         row = PhraseRow.pack(
@@ -369,15 +374,18 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         """Encoder states of phrases by themselves, ``[phrases, longest, hidden]``, and a mask.
 
         They are framed like sentences where positions are numbered, and else as where many of
-        them share a row: not at all.
+        them share a row: only their last token is marked.
         """
         config = self.config
         prefix, suffix = config.prefix, config.suffix
         if reverse:
             prefix, suffix = config.reverse_prefix, config.reverse_suffix
+        added = None
         if self.backbone.family.relative_positions:
             prefix, suffix = [], []
-        states = self.backbone.encode(*self._framed(phrases, prefix, suffix))
+            place = torch.arange(phrases.tokens.shape[1], device=phrases.tokens.device)
+            added = (place == phrases.lengths[:, None] - 1)[..., None] * self.phrase_end
+        states = self.backbone.encode(*self._framed(phrases, prefix, suffix), added)
         states = states[:, len(prefix) : len(prefix) + int(phrases.lengths.max())]
         mask = torch.arange(states.shape[1], device=states.device) < phrases.lengths[:, None]
         return states, mask
