@@ -21,11 +21,12 @@ from torch import Tensor
 
 from benchmarks import harness
 from btg_seq2seq.model.families import default_config
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.model.reading import Pair
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED, parts_of
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
-from btg_seq2seq.training.config import OptimisationConfig
 from btg_seq2seq.training.derivation import Parsers, draw_segments, most_segments
+from btg_seq2seq.training.optimisation import OptimisationConfig
 
 HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain", "memory, x plain"]
 VOCABULARY = 8000

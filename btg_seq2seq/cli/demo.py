@@ -26,12 +26,12 @@ from btg_seq2seq.text import Bitext, write_lines
 from btg_seq2seq.training.config import (
     CONFIG_FILE,
     ModelConfig,
-    OptimisationConfig,
     TokenizerConfig,
     TrainConfig,
     load_config,
 )
 from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.optimisation import OptimisationConfig
 from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import TrainResult, train
 from btg_seq2seq.training.settings import ObjectiveSettings

@@ -9,7 +9,7 @@ from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.config import is_loss
+from btg_seq2seq.training.optimisation import is_loss
 
 TRANSLATIONS = ("bleu", "chrf", "exact_match")
 TREES = ("posterior_trees", "prior_trees")

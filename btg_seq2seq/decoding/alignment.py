@@ -19,7 +19,8 @@ from btg_seq2seq.decoding.source_text import SourceText
 from btg_seq2seq.decoding.translation import Derivation, Phrase, Translation
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeCRF
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Reading
+from btg_seq2seq.model.reading import Reading
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
 
 BATCH_TOKENS = 4096  # of source and target, padding included

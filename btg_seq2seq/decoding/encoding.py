@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Side
+from btg_seq2seq.model.reading import Side
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 
 @dataclass(frozen=True)

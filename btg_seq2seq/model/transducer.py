@@ -9,8 +9,6 @@ the objective's business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from os import PathLike
 from typing import Any, Protocol
 
@@ -18,85 +16,14 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils.generic import ModelOutput
 
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
+from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
 from btg_seq2seq.text.batches import IGNORED
-
-
-@dataclass(frozen=True)
-class Side:
-    """One language of a batch: its tokens, without those that frame a sentence."""
-
-    tokens: Tensor  # [batch, longest]; padding at the end
-    lengths: Tensor  # [batch]
-
-    def __getitem__(self, sentences: Tensor) -> Side:
-        lengths = self.lengths[sentences]
-        return Side(self.tokens[sentences, : int(lengths.max())], lengths)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What the flat and the reversed pass say of sentence pairs that the grammar can hold."""
-
-    source: Side
-    target: Side
-    states: Tensor  # [batch, source, hidden]: the encoder's, from the source's first token on
-    prior_scores: Tensor  # [batch, source splits, 2]
-    posterior_scores: Tensor  # [batch, source splits, 2]
-    leaf_scores: Tensor  # [batch, target splits]
-
-    def repeat(self, times: int) -> Pair:
-        """Each sentence pair so many times in a row, without the scores of trees."""
-        rows = torch.arange(len(self.states), device=self.states.device)
-        none = self.prior_scores[:, :0]
-        return replace(self, prior_scores=none, posterior_scores=none)[
-            rows.repeat_interleave(times)
-        ]
-
-    def __getitem__(self, rows: Tensor) -> Pair:
-        return Pair(
-            Side(self.source.tokens[rows], self.source.lengths[rows]),
-            Side(self.target.tokens[rows], self.target.lengths[rows]),
-            self.states[rows],
-            self.prior_scores[rows],
-            self.posterior_scores[rows],
-            self.leaf_scores[rows],
-        )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A batch as the model reads it."""
-
-    backbone: Backbone
-    decoded: Tensor  # [batch, target, hidden]: the decoder's states
-    labels: Tensor  # [batch, target]
-    rows: Tensor  # [grammatical]: sentences short enough for the grammar
-    pair: Pair | None  # of those sentences; None where there are none
-
-    @cached_property
-    def flat_log_prob(self) -> Tensor:
-        """``log p(y | x)``, sentence by sentence, ``[batch]``."""
-        return self.backbone.token_log_probs(self.decoded, self.labels).sum(1)
-
-    @property
-    def target_tokens(self) -> Tensor:
-        """Predictions a sentence, its end included, ``[batch]``."""
-        return (self.labels != IGNORED).sum(1)
-
-
-@dataclass
-class BTGSeq2SeqOutput(ModelOutput):
-    """The loss of a batch and, by name, the terms it is made of."""
-
-    loss: Tensor | None = None
-    terms: dict[str, Tensor] | None = None
 
 
 class Objective(Protocol):
@@ -320,7 +247,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         if reverse or self.config.phrase_encoding == "alone":
             length = read.tokens.shape[1]
             mask, ends = own_phrase_mask(pairs.others, length), last_tokens(pairs.others, length)
-            states = self.backbone.encode(read.tokens, mask, ends[..., None] * self.phrase_end)
+            states = self.backbone.encode(read.tokens, mask, self._marks(ends))
         else:
             states = pair.states
         row = PhraseRow.pack(
@@ -380,15 +307,19 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         prefix, suffix = config.prefix, config.suffix
         if reverse:
             prefix, suffix = config.reverse_prefix, config.reverse_suffix
-        added = None
+        marks = None
         if self.backbone.family.relative_positions:
             prefix, suffix = [], []
             place = torch.arange(phrases.tokens.shape[1], device=phrases.tokens.device)
-            added = (place == phrases.lengths[:, None] - 1)[..., None] * self.phrase_end
-        states = self.backbone.encode(*self._framed(phrases, prefix, suffix), added)
+            marks = self._marks(place == phrases.lengths[:, None] - 1)
+        states = self.backbone.encode(*self._framed(phrases, prefix, suffix), marks)
         states = states[:, len(prefix) : len(prefix) + int(phrases.lengths.max())]
         mask = torch.arange(states.shape[1], device=states.device) < phrases.lengths[:, None]
         return states, mask
+
+    def _marks(self, is_last: Tensor) -> Tensor | None:
+        """What is added to embeddings, ``[batch, length, hidden]``, where phrases end."""
+        return None if self.phrase_end is None else is_last[..., None] * self.phrase_end
 
     def prefix_log_probs(self, tokens: Tensor, states: Tensor, mask: Tensor) -> Tensor:
         """Log-probability of each prefix of ``tokens`` as a phrase's translation.

@@ -19,7 +19,8 @@ from btg_seq2seq.grammar import (
 )
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.model.reading import Pair
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.noise import Noise
 
 

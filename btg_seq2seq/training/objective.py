@@ -15,7 +15,8 @@ from torch import Tensor
 
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq, BTGSeq2SeqOutput, Pair, Reading
+from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.derivation import (
     Derivation,
     Parsers,

@@ -18,7 +18,8 @@ from torch import Tensor
 from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, TreeCRF
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.model.reading import Pair
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.derivation import Parsers, draw_segments, length_shares, most_segments
 from btg_seq2seq.training.noise import Noise
 from btg_seq2seq.training.proposals import moved_leaves, moved_trees

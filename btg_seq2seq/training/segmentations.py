@@ -16,7 +16,8 @@ from torch import Tensor
 
 from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, splits
 from btg_seq2seq.grammar.descent import Chooser
-from btg_seq2seq.model.transducer import BTGSeq2Seq, Pair
+from btg_seq2seq.model.reading import Pair
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 _DECODED_TOKENS = 2**15  # in one call; rows of like length are together
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btg_seq2seq.grammar import SegmentationBatch, Tree, TreeBatch, TreeCRF, splits
-from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, own_phrase_mask
+from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
 
 START, END, PAD = 1, 2, 0
 
@@ -91,3 +91,9 @@ def test_tokens_see_their_own_phrase_only():
     for group in ({0, 1}, {2}, {3, 4}, {5}):
         for token in group:
             assert {other for other in range(6) if mask[token, other]} == group
+
+
+def test_last_tokens():
+    trees = TreeBatch.from_trees([Tree.parse("[0:2 <2:3 3:5>]"), Tree.parse("0:4")])
+    last = last_tokens(trees.phrases, 6)
+    assert last.nonzero().tolist() == [[0, 1], [0, 2], [0, 4], [1, 3]]

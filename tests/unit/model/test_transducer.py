@@ -2,11 +2,13 @@
 
 import pytest
 import torch
+from decoding_models import tiny_model as tiny_model_of
 from transformers import AutoConfig
 
 from btg_seq2seq.grammar import LeafCRF, TreeCRF
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
+from btg_seq2seq.model.reading import Side
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 END = 1
@@ -17,6 +19,7 @@ def tiny_model(**settings):
     config = default_config(40, hidden_size=32, layers=2, heads=4, dropout=0.0)
     model = BTGSeq2Seq.from_backbone(config, **settings)
     model.backbone.add_segment_ids(2, 3)
+    torch.nn.init.normal_(model.phrase_end)
     return model.eval()
 
 
@@ -109,7 +112,8 @@ def test_the_posterior_can_be_kept_from_training_the_reversed_pass():
 
 def test_one_scorer_can_serve_all_parsers(tmp_path):
     model, inputs = tiny_model(share_scorers=True), batch(SOURCES, TARGETS)
-    scorers = [name for name, _ in model.named_parameters() if not name.startswith("backbone")]
+    others = ("backbone", "phrase_end")
+    scorers = [name for name, _ in model.named_parameters() if not name.startswith(others)]
     assert {name.split(".")[0] for name in scorers} == {"prior"}
     pair = model.read(**inputs).pair
     assert pair.prior_scores.shape == pair.posterior_scores.shape
@@ -182,3 +186,29 @@ def test_settings_are_checked():
         tiny_model(phrase_encoding="both")
     with pytest.raises(ValueError, match="max_segments"):
         tiny_model(max_segments=0)
+
+
+@pytest.mark.parametrize("name", ["t5", "mt5", "marian"])
+def test_a_word_and_the_same_word_twice_are_different_phrases(name):
+    """Relative positions alone cannot tell them apart: a mark says where a phrase ends."""
+    model = tiny_model_of(name)
+    tokens = torch.tensor([[5, 5, 5], [5, 5, 5], [5, 5, 5]])
+    with torch.no_grad():
+        states, mask = model.encode_alone(Side(tokens, torch.tensor([1, 2, 3])))
+        target = torch.tensor([[6, 7]]).expand(3, -1)
+        scores = model.prefix_log_probs(target, states, mask)[:, -1].tolist()
+    assert len({round(score, 3) for score in scores}) == 3
+
+
+def test_the_mark_at_the_end_of_phrases_is_learned():
+    """It starts at nothing, so that training begins as without it."""
+    model = BTGSeq2Seq.from_backbone(default_config(40, hidden_size=32, layers=2, heads=4))
+    model.backbone.add_segment_ids(2, 3)
+    assert model.phrase_end.abs().max() == 0
+    pair = model.read(**batch(SOURCES, TARGETS)).pair
+    pairs = phrases_of(pair, [3, 2, 1])
+    for reverse in (False, True):
+        model.zero_grad()
+        ordered = pairs.reverse() if reverse else pairs
+        model.phrase_log_probs(pair, ordered, reverse=reverse).sum().backward(retain_graph=True)
+        assert model.phrase_end.grad.abs().max() > 0

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from btg_seq2seq.training.config import (
     DataConfig,
     ModelConfig,
-    OptimisationConfig,
     TokenizerConfig,
     TrainConfig,
     config_parser,
     load_config,
 )
+from btg_seq2seq.training.optimisation import OptimisationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings
 
 

@@ -1,0 +1,125 @@
+"""Settings of the optimiser, of batches and of what a run measures and keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+DEFAULT_BATCH_SIZE = 64
+# Measures of which less is better, beside losses; of all others, more is.
+LESS_IS_BETTER = ("perplexity", "ter", "aer")
+PARTS_OF_LOSS = {"flat", "phrases", "reverse", "parsing", "divergence"}
+PARTS_OF_LOSS |= {"prior", "posterior", "leaves"}
+ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
+
+
+@dataclass
+class OptimisationConfig:
+    """How long and how fast to learn, and what to keep."""
+
+    steps: int = 10_000
+    """Updates of the weights."""
+
+    batch_size: int | None = None
+    """Sentence pairs in a batch, over all processes; 64 if batch_tokens is not given either."""
+
+    batch_tokens: int | None = None
+    """Or: tokens in a batch, of the longer side."""
+
+    accumulate: int = 1
+    """Batches for each update: more of them need no more memory."""
+
+    parts: int = 2
+    """Parts in which a batch is computed where phrases are learned, one after the other: it gives
+    the same update with less memory. A small model on short sentences is faster with 1."""
+
+    learning_rate: float = 1e-3
+    """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
+
+    parser_learning_rate: float | None = None
+    """Learning rate of the three parsers; nothing: the same."""
+
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Decay of AdamW's averages."""
+
+    weight_decay: float = 0.0
+    """Of AdamW; not for biases and norms."""
+
+    clip: float = 1.0
+    """Largest norm of a gradient; 0: no limit."""
+
+    schedule: Literal["constant", "linear", "cosine", "inverse_sqrt"] = "constant"
+    """How the learning rate goes on after its warm-up; ``linear`` and ``cosine`` end at 0."""
+
+    warmup: int = 100
+    """Updates during which the learning rate rises from 0. (Plain seq2seq training first:
+    objective.flat_steps.)"""
+
+    bf16: bool = False
+    """Compute in bfloat16; weights stay float32. Pays from a hidden_size of about 256 on."""
+
+    log_every: int = 50
+    """Updates between lines of the log."""
+
+    eval_every: int = 500
+    """Updates between evaluations on the dev set."""
+
+    save_every: int | None = None
+    """Updates between checkpoints; nothing: as often as evaluations. The best is always saved."""
+
+    translate_dev: int = 200
+    """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
+    to measure bleu, chrf and exact_match; 0: none."""
+
+    metric: str = "loss"
+    """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
+    token) or another measure of the dev set, such as ``bleu``. Less is better of losses and their
+    parts, perplexity, ter and aer, more of all others."""
+
+    patience: int | None = None
+    """Stop early after so many evaluations without a new best; nothing: never."""
+
+    average_checkpoints: int = 1
+    """The final model is the mean of so many last checkpoints; 1: it is the best checkpoint, or
+    the last one without a dev set."""
+
+    def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_tokens is not None:
+            raise ValueError("give optimisation.batch_size or batch_tokens, one of the two")
+        counts = ("steps", "accumulate", "parts", "log_every", "eval_every", "average_checkpoints")
+        for name in (*counts, "batch_size", "batch_tokens", "save_every", "patience"):
+            at_least(1, f"optimisation.{name}", getattr(self, name))
+        for name in ("clip", "weight_decay", "warmup", "translate_dev"):
+            at_least(0, f"optimisation.{name}", getattr(self, name))
+        for name in ("learning_rate", "parser_learning_rate"):
+            rate = getattr(self, name)
+            if rate is not None and not rate > 0:
+                raise ValueError(f"optimisation.{name} must be more than 0, not {rate}")
+
+    @property
+    def batch(self) -> dict[str, int]:
+        """The size of a batch, as ``BucketSampler`` takes it."""
+        if self.batch_tokens is not None:
+            return {"batch_tokens": self.batch_tokens}
+        return {"batch_size": self.batch_size or DEFAULT_BATCH_SIZE}
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Updates between checkpoints."""
+        return self.save_every or self.eval_every
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether more of the metric is better."""
+        return not (is_loss(self.metric) or self.metric in LESS_IS_BETTER)
+
+
+def is_loss(measure: str) -> bool:
+    """Whether a measure of the dev set is a loss or a part of one."""
+    return measure.endswith("loss") or measure in PARTS_OF_LOSS
+
+
+def at_least(least: int, name: str, value: float | None) -> None:
+    """Refuse a value that is too small; nothing is allowed."""
+    if value is not None and value < least:
+        raise ValueError(f"{name} must be {least} or more, not {value}")
