@@ -83,6 +83,18 @@ class Level:
         positions = backbone.family.longest(backbone.model.config)
         return limit if positions is None else min(limit, positions - len(self.prompt))
 
+    def forbid(self, log_probs: Tensor, length: int, limits: Tensor) -> None:
+        """Rule out, in place, what cannot follow ``length`` tokens: ``[rows, vocabulary]``.
+
+        ``limits``: ``[rows]``, the length at which a hypothesis must end.
+        """
+        ending = log_probs[:, self.end].clone()
+        log_probs[:, limits.new_tensor(self.banned)] = -torch.inf
+        log_probs.masked_fill_((length >= limits)[:, None], -torch.inf)
+        if length == 0 and not self.may_be_empty:
+            ending.fill_(-torch.inf)
+        log_probs[:, self.end] = ending
+
 
 @dataclass(frozen=True)
 class Beams:
@@ -165,19 +177,12 @@ class _Watch(LogitsProcessor):
 
     def __init__(self, level: Level, limits: Tensor, beam: int) -> None:
         self.level, self.limits, self.beam = level, limits, beam
-        self.banned = limits.new_tensor(level.banned)
         self.steps: list[tuple[Tensor, Tensor]] = []  # best log-probabilities and their tokens
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        length, end = input_ids.shape[1] - len(self.level.prompt), self.level.end
         # Without beams, it is logits that are handed over.
         log_probs = scores.float().log_softmax(-1) if self.beam == 1 else scores
-        ending = log_probs[:, end].clone()
-        log_probs[:, self.banned] = -torch.inf
-        log_probs.masked_fill_((length >= self.limits)[:, None], -torch.inf)
-        if length == 0 and not self.level.may_be_empty:
-            ending.fill_(-torch.inf)
-        log_probs[:, end] = ending
+        self.level.forbid(log_probs, input_ids.shape[1] - len(self.level.prompt), self.limits)
         self.steps.append(log_probs.topk(min(2 * self.beam, log_probs.shape[1])))
         return log_probs
 

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches, most_rows
+from btg_seq2seq.decoding.beam_search import Beams, Level, length_batches, most_rows
 from btg_seq2seq.decoding.chart import NO_RULE, StringPool
 from btg_seq2seq.decoding.constraints import RuleSpan, forced
 from btg_seq2seq.decoding.encoding import Source, evaluating, phrase_states
+from btg_seq2seq.decoding.phrase_search import phrase_search
 from btg_seq2seq.decoding.records import Tokens
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -77,7 +78,7 @@ class Candidates:
                 states, mask = self._states(chosen)
                 limits = [settings.longest_output(lengths[row]) for row in rows]
                 limit = torch.tensor(limits, device=states.device)
-                beams = beam_search(backbone, level, states, mask, limit, settings)
+                beams = phrase_search(backbone, level, states, mask, limit, settings)
                 found = add_beams(self.pool, beams)
                 self._known.update(zip((keys[row] for row in rows), found, strict=True))
         return len(spans)
