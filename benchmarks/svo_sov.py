@@ -58,8 +58,9 @@ CKY_BAR, TREE_BAR, PRIOR_BAR = 100.0, 95.0, 2.0
 
 
 def config_of(system: str, split: str, seed: int) -> TrainConfig:
-    """The settings of a run."""
-    return replace(load_config(CONFIGS / f"{split}.yaml", SYSTEMS[system]), seed=seed)
+    """The settings of a run; what must not be recombined is not in files, but in ``held_out``."""
+    changed = [*SYSTEMS[system], "--recombination.exclude", "[]"]
+    return replace(load_config(CONFIGS / f"{split}.yaml", changed), seed=seed)
 
 
 def is_done(path: Path, job: tuple[str, str, int]) -> bool:
@@ -72,7 +73,7 @@ def is_done(path: Path, job: tuple[str, str, int]) -> bool:
 
 def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]:
     """Train and measure one system."""
-    begin = time.process_time()
+    begin, revision = time.process_time(), harness.revision()
     config = replace(config_of(system, split, seed), output=str(directory))
     data = generate(SvoSovConfig(split, seed))
     sets = {name: bitext_of(items, name) for name, items in data.items()}
@@ -88,7 +89,7 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     translator = Translator(trained.model, trained.tokenizer)
     result: dict[str, Any] = {"system": system, "split": split, "seed": seed, "seconds": seconds}
     result |= {"steps": trained.steps, "config": asdict(config_of(system, split, seed))}
-    result |= {"revision": harness.revision(), "recombined": trained.recombined}
+    result |= {"revision": revision, "recombined": trained.recombined}
     modes: list[Literal["flat", "cky"]] = ["flat"]
     modes += ["cky"] * (system != "seq2seq")
     for name, pairs in (("dev", watched), ("test", sets["test"])):
@@ -128,12 +129,12 @@ def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.
 
 
 def _bars(split: str, runs: list[dict[str, Any]]) -> list[harness.Bar]:
-    worst = {key: min(run[key] for run in runs) for key in ("test cky", "posterior_trees")}
-    flat = median(run["test flat"] for run in runs)
+    columns = ("test flat", "test cky", "posterior_trees")
+    worst = {column: min(run[column] for run in runs) for column in columns}
     behind = max(run["posterior_trees"] - run["prior_trees"] for run in runs)
     return [
         harness.Bar(f"{split}: BTG-N, worst seed", worst["test cky"], CKY_BAR, " %"),
-        harness.Bar(f"{split}: BTG-1, median", flat, BARS[split, "flat"], " %"),
+        harness.Bar(f"{split}: BTG-1, worst seed", worst["test flat"], BARS[split, "flat"], " %"),
         harness.Bar(f"{split}: posterior trees, worst", worst["posterior_trees"], TREE_BAR, " %"),
         harness.Bar(f"{split}: prior behind it, worst", behind, PRIOR_BAR, " points", False),
     ]

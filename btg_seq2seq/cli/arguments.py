@@ -33,12 +33,20 @@ def command_parser(name: str, description: str, *, decoding: bool = True) -> Arg
 
 def add_rule_options(parser: ArgumentParser) -> None:
     """Options that say what must be obeyed."""
-    parser.add_argument("--rules", action="append", metavar="FILE", help="rules; may be repeated")
+    parser.add_argument(
+        "--rules",
+        action="append",
+        metavar="FILE",
+        help="rules, one a line: source, target (or several, separated by |||), and if wanted mode "
+        "(force, prefer, keep) and case (sensitive, insensitive), separated by tabs, in .csv files "
+        "by commas; or a Moses phrase table; may be repeated",
+    )
     parser.add_argument(
         "--rule",
         action="append",
         metavar="SOURCE=TARGET",
-        help="a rule that is forced, or SOURCE alone for one that is kept; may be repeated",
+        help="a rule that is forced (several targets are separated by |||), or SOURCE alone for "
+        "one that is kept; or, with tabs, a line as in a file; may be repeated",
     )
 
 

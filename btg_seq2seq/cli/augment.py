@@ -55,6 +55,11 @@ def main(arguments: Sequence[str]) -> int:
         continuing_tokens(tokenizer),
     )
     new = augment(recombiner, tokenizer, wanted, options.seed)
+    if not new.pairs and new.unknown:
+        raise ValueError(
+            f"no new sentence pair can be made: all {new.unknown} that were have words that the "
+            "tokenizer does not know"
+        )
     if not new.pairs:
         raise ValueError(
             "no new sentence pair can be made: no phrase of the bitext can be swapped for another "
@@ -96,34 +101,33 @@ def augment(
     new = Augmented()
     examples = recombiner.examples
     seen = {tuple(examples.source[position]) for position in range(len(examples))}
-    for source, target in _rounds(recombiner, seed, seen):
-        if tokenizer.unk_token_id in source or tokenizer.unk_token_id in target:
-            new.unknown += 1
-            continue
-        read, written = (
-            str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in (source, target)
-        )
-        new.pairs.append((read, written))
-        if len(new.pairs) == count:
-            break
-    return new
-
-
-def _rounds(
-    recombiner: Recombiner, seed: int, seen: set[tuple[int, ...]]
-) -> Iterator[tuple[list[int], list[int]]]:
-    """Recombine every sentence once a round, until a round finds next to nothing new."""
     for number in count_from():
-        order = np.random.default_rng([seed, number]).permutation(len(recombiner.examples))
-        found = 0
-        for position in order.tolist():
-            made = recombiner.recombine(position, seed, number)
-            if made is not None and tuple(made[0]) not in seen:
-                seen.add(tuple(made[0]))
-                found += 1
-                yield made
-        if found * 100 < len(order):
-            return
+        before = len(new.pairs)
+        for pair in _round(recombiner, seed, number, seen):
+            if any(tokenizer.unk_token_id in tokens for tokens in pair):
+                new.unknown += 1
+                continue
+            read, written = (
+                str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in pair
+            )
+            new.pairs.append((read, written))
+            if len(new.pairs) == count:
+                return new
+        if (len(new.pairs) - before) * 100 < len(examples):
+            return new  # a round that finds next to nothing
+    raise AssertionError("the rounds never end by themselves")
+
+
+def _round(
+    recombiner: Recombiner, seed: int, number: int, seen: set[tuple[int, ...]]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Recombine every sentence once; what is new is added to what was seen."""
+    order = np.random.default_rng([seed, number]).permutation(len(recombiner.examples))
+    for position in order.tolist():
+        made = recombiner.recombine(position, seed, number)
+        if made is not None and tuple(made[0]) not in seen:
+            seen.add(tuple(made[0]))
+            yield made
 
 
 def _check(options: Namespace) -> None:

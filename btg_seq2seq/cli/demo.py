@@ -130,7 +130,11 @@ def main(arguments: Sequence[str]) -> int:
 def _check_own(directory: Path) -> None:
     """What is replaced must be what an earlier demonstration left: it reads no files."""
     started = directory / CONFIG_FILE
-    if started.exists() and load_config(started).data.train_source is not None:
+    if started.exists():
+        is_own = load_config(started).data.train_source is None
+    else:
+        is_own = not directory.exists() or not any(directory.iterdir())
+    if not is_own:
         raise ValueError(
             f"{directory} holds a run that is not the demonstration's: choose another directory "
             "with --output"

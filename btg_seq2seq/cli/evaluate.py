@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Literal
 
 from btg_seq2seq.cli.arguments import check_length, command_parser, load_translator
@@ -28,6 +29,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--translations", help="file for the translations")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(list(arguments))
+    inputs = {
+        Path(path).resolve() for path in (options.source, options.reference, options.trees) if path
+    }
+    if options.translations and Path(options.translations).resolve() in inputs:
+        raise ValueError(f"{options.translations} is read: choose another file for --translations")
     bitext = Bitext.from_files(options.source, options.reference, options.trees)
     translator = load_translator(options)
     for number, text in enumerate(bitext.source, 1):

@@ -83,13 +83,14 @@ class Level:
         positions = backbone.family.longest(backbone.model.config)
         return limit if positions is None else min(limit, positions - len(self.prompt))
 
-    def forbid(self, log_probs: Tensor, length: int, limits: Tensor) -> None:
+    def forbid(self, log_probs: Tensor, banned: Tensor, length: int, limits: Tensor) -> None:
         """Rule out, in place, what cannot follow ``length`` tokens: ``[rows, vocabulary]``.
 
-        ``limits``: ``[rows]``, the length at which a hypothesis must end.
+        ``banned`` are the level's, as a tensor; ``limits``, ``[rows]``, the length at which a
+        hypothesis must end.
         """
         ending = log_probs[:, self.end].clone()
-        log_probs[:, limits.new_tensor(self.banned)] = -torch.inf
+        log_probs[:, banned] = -torch.inf
         log_probs.masked_fill_((length >= limits)[:, None], -torch.inf)
         if length == 0 and not self.may_be_empty:
             ending.fill_(-torch.inf)
@@ -135,7 +136,7 @@ def beam_search(
         length_penalty=1.0 if settings.length_normalised or beam == 1 else 0.0,
         max_new_tokens=int(limits.max()) + 1,
         logits_processor=LogitsProcessorList([watch]),
-        past_key_values=_BeamCache.empty(backbone),
+        past_key_values=_BeamCache(DynamicCache(), DynamicCache()),
         return_dict_in_generate=True,
         **PLAIN_SEARCH,
     )
@@ -158,12 +159,6 @@ def beam_search(
 class _BeamCache(EncoderDecoderCache):
     """A cache that is not moved about needlessly: all beams of a row look at the same source."""
 
-    @classmethod
-    def empty(cls, backbone: Backbone) -> _BeamCache:
-        """A cache for a new search."""
-        config = backbone.model.config.get_text_config(decoder=True)
-        return cls(DynamicCache(config=config), DynamicCache(config=config))
-
     def reorder_cache(self, beam_idx: Any) -> None:
         self.self_attention_cache.reorder_cache(beam_idx)
 
@@ -177,12 +172,14 @@ class _Watch(LogitsProcessor):
 
     def __init__(self, level: Level, limits: Tensor, beam: int) -> None:
         self.level, self.limits, self.beam = level, limits, beam
+        self.banned = limits.new_tensor(level.banned)
         self.steps: list[tuple[Tensor, Tensor]] = []  # best log-probabilities and their tokens
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         # Without beams, it is logits that are handed over.
         log_probs = scores.float().log_softmax(-1) if self.beam == 1 else scores
-        self.level.forbid(log_probs, input_ids.shape[1] - len(self.level.prompt), self.limits)
+        length = input_ids.shape[1] - len(self.level.prompt)
+        self.level.forbid(log_probs, self.banned, length, self.limits)
         self.steps.append(log_probs.topk(min(2 * self.beam, log_probs.shape[1])))
         return log_probs
 

@@ -29,7 +29,8 @@ def phrase_search(
     """The best ``beam_size`` strings of each row; the arguments are those of ``beam_search``."""
     limits = limits.clamp(max=level.longest(backbone, int(limits.max())))
     ended = _Ended(len(states), settings.beam_size, int(limits.max()) + 1, level.end, limits)
-    cache, mask = _empty_cache(backbone), mask.long()
+    cache, mask = EncoderDecoderCache(DynamicCache(), DynamicCache()), mask.long()
+    banned = limits.new_tensor(level.banned)
     rows = torch.arange(len(states), device=states.device)  # those still searched, [rows]
     sums = states.new_zeros(len(rows), 1, dtype=torch.double)  # log-probability, [rows, beam]
     strings = limits.new_empty(len(rows), 1, 0)  # [rows, beam, length]
@@ -44,9 +45,10 @@ def phrase_search(
         )
         beam = sums.shape[1]
         log_probs = output.logits[:, -1].float().log_softmax(-1)  # [rows beam, vocabulary]
-        level.forbid(log_probs, length, limits[rows].repeat_interleave(beam))
+        level.forbid(log_probs, banned, length, limits[rows].repeat_interleave(beam))
         # No beam can go on in more ways than these: the best, if all of them ended here.
         best, names = log_probs.topk(min(2 * settings.beam_size, log_probs.shape[1]))
+        del output, log_probs  # large, and there will be others
         width = best.shape[1]
         totals = (sums[..., None] + best.view(len(rows), beam, width)).flatten(1)
         totals, chosen = totals.topk(min(2 * settings.beam_size, totals.shape[1]))
@@ -110,8 +112,3 @@ class _Ended:
 def _choose(strings: Tensor, which: Tensor) -> Tensor:
     """``strings[row, which[row]]`` of ``[rows, strings, length]``."""
     return strings.gather(1, which[..., None].expand(-1, -1, strings.shape[2]))
-
-
-def _empty_cache(backbone: Backbone) -> EncoderDecoderCache:
-    config = backbone.model.config.get_text_config(decoder=True)
-    return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))

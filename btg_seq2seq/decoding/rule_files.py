@@ -9,7 +9,7 @@ preferred.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +30,29 @@ def read_rules(path: str | Path) -> list[Rule]:
         if len(fields) == 1 and fields[0].count(SEPARATOR) >= 2:
             rules.append(_moses_rule(fields[0], place))
             continue
-        if not 2 <= len(fields) <= len(COLUMNS):
-            raise ValueError(
-                f"{place}: {len(fields)} columns, but a rule has 2 to 4: source, target, mode, "
-                "case; they are separated by tabs, in .csv files by commas"
-            )
-        values: dict[str, Any] = dict(
-            zip(COLUMNS, (field.strip() for field in fields), strict=False)
-        )
-        values["target"] = values["target"].split(SEPARATOR)
-        options = {name: values.pop(name).lower() for name in COLUMNS[2:] if values.get(name)}
-        rules.append(Rule(values["source"], values["target"], place=place, **options))
+        rules.append(_rule(fields, place))
     return rules
 
 
+def _rule(fields: Sequence[str], place: str) -> Rule:
+    if not 2 <= len(fields) <= len(COLUMNS):
+        raise ValueError(
+            f"{place}: {len(fields)} columns, but a rule has 2 to 4: source, target, mode, "
+            "case; they are separated by tabs, in .csv files by commas"
+        )
+    values: dict[str, Any] = dict(zip(COLUMNS, (field.strip() for field in fields), strict=False))
+    values["target"] = values["target"].split(SEPARATOR)
+    options = {name: values.pop(name).lower() for name in COLUMNS[2:] if values.get(name)}
+    return Rule(values["source"], values["target"], place=place, **options)
+
+
 def parse_rule(text: str, place: str = "--rule") -> Rule:
-    """Read ``source=target``, or ``source`` alone for one that is kept as it is."""
+    """Read ``source=target``, or ``source`` alone for one that is kept as it is.
+
+    A text with tabs is read as a line of a file.
+    """
+    if "\t" in text:
+        return _rule(text.split("\t"), place)
     source, equals, target = text.partition("=")
     if not equals:
         return Rule(source, mode="keep", place=place)

@@ -16,7 +16,7 @@ import torch
 
 from btg_seq2seq.decoding.beam_search import Level, length_batches
 from btg_seq2seq.decoding.candidates import score_phrases
-from btg_seq2seq.decoding.chart import Floats
+from btg_seq2seq.decoding.chart import Floats, Integers
 from btg_seq2seq.decoding.encoding import (
     Source,
     check_sources,
@@ -32,6 +32,8 @@ from btg_seq2seq.decoding.records import DerivationRecord, PhraseRecord, Tokens,
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+MOST_BYTES = 4e9  # that the chart of a pair of sentences may take
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,12 @@ def _score(
     # The phrases of no tree reach over a target that is longer: there is nothing to fill in.
     longest += (plan.segments - 1) * (settings.max_output_extra + 1)
     places = np.flatnonzero(plan.kept if len(target) <= longest else np.zeros_like(plan.kept))
+    if len(places) and len(target) > 1:
+        _check_size(source.length, plan.segments, places, len(target))
     tables = _phrase_tables(model, source, target, places.tolist(), settings)
     if len(places) and len(target) > 1:
-        leaves = np.repeat(tables[:, None], 2, 1)
         mass_kernels.target_masses(
-            *(source.length, plan.segments, scores, leaves, places, len(target) + 1),
+            *(source.length, plan.segments, scores, tables, places, len(target) + 1),
             *(log_masses, bests, records),
         )
     log_masses, bests = log_masses + _factors(plan), bests + _factors(plan)
@@ -122,6 +125,18 @@ def _score(
     found = None if bests[best] == -np.inf else hypothesis(0.0, phrases).derivation
     log_mass = float(np.logaddexp.reduce(log_masses))
     return TargetMass(flat, log_mass, found, float(bests[best]))
+
+
+def _check_size(length: int, segments: int, places: Integers, target: int) -> None:
+    """Refuse what would not fit into memory, before it is filled."""
+    cells = mass_kernels.layout(length, segments, places)[1]
+    size = cells * 2 * (target + 1) ** 2 * np.dtype(float).itemsize
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"the sum over all derivations of {length} source and {target} target tokens takes "
+            f"{size / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.0f} that are allowed: raise "
+            "span_threshold, or lower max_segments, max_phrase_length or max_cky_length"
+        )
 
 
 def _factors(plan: Plan) -> Floats:

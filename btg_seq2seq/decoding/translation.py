@@ -88,15 +88,16 @@ class Derivation:
         """
         by_tokens = {phrase.tokens: phrase for phrase in self.phrases}
 
-        def show(tree: Tree) -> str:
-            if not isinstance(tree, Node):
-                phrase = by_tokens[tree.start, tree.stop]
-                return f"{phrase.source} -> {phrase.target}"
-            both_leaves = isinstance(tree.left, Leaf) and isinstance(tree.right, Leaf)
-            inside = (", " if both_leaves else " ").join([show(tree.left), show(tree.right)])
-            return f"<{inside}>" if tree.inverted else f"[{inside}]"
+        def show_leaf(leaf: Leaf) -> str:
+            phrase = by_tokens[leaf.start, leaf.stop]
+            return f"{phrase.source} -> {phrase.target}"
 
-        return show(self.tree)
+        def show_node(node: Node, left: str, right: str) -> str:
+            both_leaves = isinstance(node.left, Leaf) and isinstance(node.right, Leaf)
+            inside = (", " if both_leaves else " ").join([left, right])
+            return f"<{inside}>" if node.inverted else f"[{inside}]"
+
+        return self.tree.fold(show_leaf, show_node)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the tree is printed."""

@@ -2,19 +2,22 @@
 
 A tree segments a source sentence into phrases and says in which order they are translated. Trees
 are in the normal form of the paper (rules ``S -> I S | I I``, ``I -> S I | S S`` in target order),
-so every segmentation and reordering that a tree can express is expressed by exactly one.
+so every segmentation and reordering that a tree can express is expressed by exactly one. A long
+sentence may have a deep tree: nothing here recurses.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
 
 Span = tuple[int, int]
+T = TypeVar("T")
+CLOSING = {"[": "]", "<": ">"}  # straight and inverted
 
 
 class Tree:
@@ -28,10 +31,56 @@ class Tree:
         def stop(self) -> int: ...
         @property
         def segments(self) -> int: ...
-        @property
-        def nodes(self) -> tuple[Node, ...]: ...
-        @property
-        def phrases(self) -> tuple[Span, ...]: ...
+
+    def _parts(self) -> Iterator[Tree]:
+        """All of its trees, each before its parts, the one first in the target before the other."""
+        stack: list[Tree] = [self]
+        while stack:
+            tree = stack.pop()
+            yield tree
+            if isinstance(tree, Node):
+                stack += [tree.second, tree.first]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Internal nodes, each before its parts, the part first in the target before the other."""
+        return tuple(tree for tree in self._parts() if isinstance(tree, Node))
+
+    @cached_property
+    def phrases(self) -> tuple[Span, ...]:
+        """The leaves' phrases in target order."""
+        return tuple((tree.start, tree.stop) for tree in self._parts() if isinstance(tree, Leaf))
+
+    def fold(self, leaf: Callable[[Leaf], T], node: Callable[[Node, T, T], T]) -> T:
+        """What becomes of the whole tree, of its leaves and of nodes with what their parts became.
+
+        ``node`` is given a node and what its left and its right part became.
+        """
+        done: list[T] = []
+        for tree in reversed([*self._parts()]):  # parts before their nodes, first ones last
+            if isinstance(tree, Node):
+                first, second = done.pop(), done.pop()
+                left, right = (second, first) if tree.inverted else (first, second)
+                done.append(node(tree, left, right))
+            elif isinstance(tree, Leaf):
+                done.append(leaf(tree))
+        return done[0]
+
+    # The phrases in target order tell trees in normal form apart.
+    def __eq__(self, other: object) -> bool:
+        return self.phrases == other.phrases if isinstance(other, Tree) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.phrases)
+
+    def __repr__(self) -> str:
+        return f"Tree.parse({str(self)!r})"
+
+    def __str__(self) -> str:
+        def show(node: Node, left: str, right: str) -> str:
+            return f"<{left} {right}>" if node.inverted else f"[{left} {right}]"
+
+        return self.fold(lambda leaf: f"{leaf.start}:{leaf.stop}", show)
 
     @property
     def permutation(self) -> tuple[int, ...]:
@@ -41,7 +90,12 @@ class Tree:
 
     def to_json(self) -> dict[str, Any]:
         """The tree as a dictionary of plain values; ``Tree.from_json`` reads it back."""
-        raise TypeError("a tree is a Leaf or a Node")
+
+        def to_json(node: Node, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+            orientation = "inverted" if node.inverted else "straight"
+            return {"orientation": orientation, "children": [left, right]}
+
+        return self.fold(lambda leaf: {"span": [leaf.start, leaf.stop]}, to_json)
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Tree:
@@ -69,19 +123,20 @@ class Tree:
         Raises ``ValueError`` where no bracketing can produce that order (2413 and 3142 patterns).
         """
         # Shift-reduce: as soon as the two topmost trees are neighbours in the source, join them.
-        stack: list[Tree] = []
+        stack: list[_Run] = []
         for start, stop in phrases:
-            stack.append(Leaf(start, stop))
-            while len(stack) > 1 and _are_neighbours(stack[-2], stack[-1]):
+            stack.append(_Run(start, stop, [Leaf(start, stop)]))
+            while len(stack) > 1 and stack[-2].is_next_to(stack[-1]):
                 second = stack.pop()
-                stack.append(_join(stack.pop(), second))
-        if len(stack) != 1:
-            order = " ".join(f"{start}:{stop}" for tree in stack for start, stop in tree.phrases)
+                stack.append(stack.pop().joined(second))
+        trees = [run.tree for run in stack]
+        if len(trees) != 1:
+            order = " ".join(f"{start}:{stop}" for tree in trees for start, stop in tree.phrases)
             raise ValueError(f"no bracketing tree has its phrases in the target order {order!r}")
-        return stack[0]
+        return trees[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Leaf(Tree):
     """A phrase ``[start, stop)`` that is translated as a whole."""
 
@@ -99,36 +154,27 @@ class Leaf(Tree):
         """Number of leaves."""
         return 1
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """Internal nodes: none."""
-        return ()
 
-    @property
-    def phrases(self) -> tuple[Span, ...]:
-        """The phrase itself."""
-        return ((self.start, self.stop),)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"span": [self.start, self.stop]}
-
-    def __str__(self) -> str:
-        return f"{self.start}:{self.stop}"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Node(Tree):
     """Two neighbouring parts, ``left`` and ``right`` in source order.
 
     A straight node translates ``left`` first, an inverted one ``right``. The part that comes first
-    in the target never has its parent's orientation.
+    in the target never has its parent's orientation. ``start`` and ``stop`` are the fenceposts
+    around both, ``segments`` is their number of leaves.
     """
 
     left: Tree
     right: Tree
     inverted: bool = False
+    start: int = field(init=False)
+    stop: int = field(init=False)
+    segments: int = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "start", self.left.start)
+        object.__setattr__(self, "stop", self.right.stop)
+        object.__setattr__(self, "segments", self.left.segments + self.right.segments)
         if self.left.stop != self.right.start:
             raise ValueError(f"{self.left} and {self.right} are not neighbours in the source")
         if isinstance(self.first, Node) and self.first.inverted == self.inverted:
@@ -137,16 +183,6 @@ class Node(Tree):
                 f"{self} is not in normal form: {self.first} comes first in the target and is "
                 f"{orientation} like its parent; Tree.from_phrases builds the normal form"
             )
-
-    @property
-    def start(self) -> int:
-        """First fencepost."""
-        return self.left.start
-
-    @property
-    def stop(self) -> int:
-        """Last fencepost."""
-        return self.right.stop
 
     @property
     def split(self) -> int:
@@ -163,47 +199,39 @@ class Node(Tree):
         """The part that comes second in the target."""
         return self.left if self.inverted else self.right
 
-    @cached_property
-    def segments(self) -> int:
-        """Number of leaves."""
-        return self.left.segments + self.right.segments
 
-    @cached_property
-    def nodes(self) -> tuple[Node, ...]:
-        """Internal nodes, each before its parts, the part first in the target before the other."""
-        return (self, *self.first.nodes, *self.second.nodes)
+@dataclass
+class _Run:
+    """Neighbouring trees in target order, all joined with the same orientation."""
 
-    @cached_property
-    def phrases(self) -> tuple[Span, ...]:
-        """The leaves' phrases in target order."""
-        return self.first.phrases + self.second.phrases
+    start: int
+    stop: int
+    trees: list[Tree]
+    inverted: bool | None = None  # nothing yet: a single tree
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "orientation": "inverted" if self.inverted else "straight",
-            "children": [self.left.to_json(), self.right.to_json()],
-        }
+    def is_next_to(self, other: _Run) -> bool:
+        return self.stop == other.start or other.stop == self.start
 
-    def __str__(self) -> str:
-        opening, closing = "<>" if self.inverted else "[]"
-        return f"{opening}{self.left} {self.right}{closing}"
+    def joined(self, second: _Run) -> _Run:
+        """With a run that comes next in the target; this one may be used up."""
+        inverted = second.stop == self.start
+        trees = self.trees if self.inverted in (None, inverted) else [self.tree]
+        trees.append(second.tree)
+        fenceposts = self.start, self.stop, second.start, second.stop
+        return _Run(min(fenceposts), max(fenceposts), trees, inverted)
 
+    @property
+    def tree(self) -> Tree:
+        """In normal form: A (B C), not (A B) C, in the order of the target."""
 
-def _are_neighbours(first: Tree, second: Tree) -> bool:
-    return first.stop == second.start or second.stop == first.start
+        def join(later: Tree, earlier: Tree) -> Tree:
+            return Node(later, earlier, True) if self.inverted else Node(earlier, later)
 
-
-def _join(first: Tree, second: Tree) -> Tree:
-    """The normal form of a node over ``first`` and ``second``, given in target order."""
-    inverted = second.stop == first.start
-    if isinstance(first, Node) and first.inverted == inverted:
-        # (A B) C has the same order as A (B C), which is the one in normal form.
-        return _join(first.first, _join(first.second, second))
-    return Node(second, first, True) if inverted else Node(first, second)
+        return reduce(join, reversed(self.trees))
 
 
 class _Parser:
-    """Recursive descent over the tokens of a printed tree."""
+    """Reads the tokens of a printed tree."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -211,30 +239,33 @@ class _Parser:
         self.next = 0
 
     def parse(self) -> Tree:
-        tree = self._tree()
-        if self.next < len(self.tokens):
+        opened: list[tuple[str, list[Tree]]] = []  # brackets, and the parts read so far
+        while True:
+            token = self._take()
+            if token in CLOSING:
+                opened.append((token, []))
+                continue
+            if token is None or ":" not in token or token == ":":
+                raise self._error("a phrase like 0:2, '[' or '<'")
+            start, stop = map(int, token.split(":"))
+            tree = self._built(Leaf, start, stop)
+            while opened and len(opened[-1][1]) == 1:
+                bracket, (left,) = opened.pop()
+                if self._take() != CLOSING[bracket]:
+                    raise self._error(repr(CLOSING[bracket]))
+                tree = self._built(Node, left, tree, bracket == "<")
+            if not opened:
+                break
+            opened[-1][1].append(tree)
+        if self._take() is not None:
             raise self._error("the end")
         return tree
 
-    def _tree(self) -> Tree:
-        token = self._take()
+    def _built(self, kind: Callable[..., Tree], *parts: Any) -> Tree:
         try:
-            if token and ":" in token and token != ":":
-                start, stop = map(int, token.split(":"))
-                return Leaf(start, stop)
-            if token == "[" or token == "<":
-                left, right = self._tree(), self._tree()
-                closing = ">" if token == "<" else "]"
-                if self._take() != closing:
-                    self.next -= 1
-                    raise self._error(repr(closing))
-                return Node(left, right, inverted=token == "<")
-        except _ParseError:
-            raise
+            return kind(*parts)
         except ValueError as error:
-            raise _ParseError(f"{self.text!r}: {error}") from None
-        self.next -= 1
-        raise self._error("a phrase like 0:2, '[' or '<'")
+            raise ValueError(f"{self.text!r}: {error}") from None
 
     def _take(self) -> str | None:
         token = self.tokens[self.next][0] if self.next < len(self.tokens) else None
@@ -242,13 +273,10 @@ class _Parser:
         return token
 
     def _error(self, expected: str) -> ValueError:
-        if self.next < len(self.tokens):
-            token, position = self.tokens[self.next]
-            return _ParseError(
+        """What should have stood where the last token was taken."""
+        if self.next <= len(self.tokens):
+            token, position = self.tokens[self.next - 1]
+            return ValueError(
                 f"{self.text!r}: expected {expected} at character {position + 1}, found {token!r}"
             )
-        return _ParseError(f"{self.text!r}: expected {expected}, found the end of the text")
-
-
-class _ParseError(ValueError):
-    """A malformed printed tree, with its place already in the message."""
+        return ValueError(f"{self.text!r}: expected {expected}, found the end of the text")

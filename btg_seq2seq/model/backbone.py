@@ -79,7 +79,7 @@ class Backbone(Vocabulary):
     # ---- states and probabilities -------------------------------------------------------------
 
     def encode(
-        self, input_ids: Tensor, attention_mask: Tensor, added: Tensor | None = None
+        self, input_ids: Tensor, attention_mask: Tensor, phrase_ends: Tensor | None = None
     ) -> Tensor:
         """States of the source: ``[batch, length, hidden]``.
 
@@ -89,13 +89,17 @@ class Backbone(Vocabulary):
         has in a row of its own; other families still number its tokens from the start of the row,
         so give them a row a phrase.
 
-        ``added``: ``[batch, length, hidden]``, is added to the embeddings of the tokens.
+        ``phrase_ends``: ``[batch, length]``, which tokens are the last of a phrase; to these the
+        embedding of the segment end is added. Without it, where only distances between tokens
+        count, a word and the same word twice have the same states.
         """
         self._check_length(input_ids)
         mask = self._mask(attention_mask, input_ids.shape[1], input_ids.shape, "attention_mask")
         inputs = {"input_ids": input_ids}
-        if added is not None:
-            inputs = {"inputs_embeds": self.model.get_input_embeddings()(input_ids) + added}
+        if phrase_ends is not None:
+            embedding = self.model.get_input_embeddings()
+            end = embedding(torch.full_like(input_ids[:1, :1], self.segment_end))
+            inputs = {"inputs_embeds": embedding(input_ids) + phrase_ends[..., None] * end}
         output = self.model.get_encoder()(**inputs, attention_mask=mask)
         states: Tensor = output.last_hidden_state
         return states

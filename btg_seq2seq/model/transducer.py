@@ -69,10 +69,6 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.prior = SplitScorer(hidden, 2, width)
         self.posterior = None if config.share_scorers else SplitScorer(hidden, 2, width)
         self.leaves = None if config.share_scorers else SplitScorer(hidden, 1, width)
-        # Added to the last token of a phrase that is encoded alone where only distances count:
-        # else a word and the same word twice have the same states.
-        marks_ends = self.backbone.family.relative_positions
-        self.phrase_end = torch.nn.Parameter(torch.zeros(hidden)) if marks_ends else None
         self.post_init()  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
@@ -247,7 +243,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         if reverse or self.config.phrase_encoding == "alone":
             length = read.tokens.shape[1]
             mask, ends = own_phrase_mask(pairs.others, length), last_tokens(pairs.others, length)
-            states = self.backbone.encode(read.tokens, mask, self._marks(ends))
+            states = self.backbone.encode(read.tokens, mask, ends)
         else:
             states = pair.states
         row = PhraseRow.pack(
@@ -307,19 +303,15 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         prefix, suffix = config.prefix, config.suffix
         if reverse:
             prefix, suffix = config.reverse_prefix, config.reverse_suffix
-        marks = None
+        ends = None
         if self.backbone.family.relative_positions:
             prefix, suffix = [], []
             place = torch.arange(phrases.tokens.shape[1], device=phrases.tokens.device)
-            marks = self._marks(place == phrases.lengths[:, None] - 1)
-        states = self.backbone.encode(*self._framed(phrases, prefix, suffix), marks)
+            ends = place == phrases.lengths[:, None] - 1
+        states = self.backbone.encode(*self._framed(phrases, prefix, suffix), ends)
         states = states[:, len(prefix) : len(prefix) + int(phrases.lengths.max())]
         mask = torch.arange(states.shape[1], device=states.device) < phrases.lengths[:, None]
         return states, mask
-
-    def _marks(self, is_last: Tensor) -> Tensor | None:
-        """What is added to embeddings, ``[batch, length, hidden]``, where phrases end."""
-        return None if self.phrase_end is None else is_last[..., None] * self.phrase_end
 
     def prefix_log_probs(self, tokens: Tensor, states: Tensor, mask: Tensor) -> Tensor:
         """Log-probability of each prefix of ``tokens`` as a phrase's translation.

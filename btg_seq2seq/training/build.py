@@ -24,7 +24,6 @@ def build_model(
 ) -> BTGSeq2Seq:
     """The model that a configuration asks for, around the tokens of a tokenizer."""
     backbone: str | PreTrainedConfig | PreTrainedModel
-    earlier: BTGSeq2Seq | None = None
     if config.pretrained is None:
         backbone = default_config(
             len(tokenizer),
@@ -37,8 +36,7 @@ def build_model(
             sentence_end=tokenizer.eos_token_id,
         )
     elif config.init_from is not None and is_btg(config.init_from):
-        earlier = BTGSeq2Seq.from_pretrained(config.init_from)
-        backbone = earlier.backbone.model
+        backbone = BTGSeq2Seq.from_pretrained(config.init_from).backbone.model
     else:
         backbone = config.pretrained
     model = BTGSeq2Seq.from_backbone(
@@ -47,8 +45,6 @@ def build_model(
         **{name: getattr(config, name) for name in GRAMMAR_FIELDS},
         **frames.settings,
     )
-    if earlier is not None:
-        model.phrase_end = earlier.phrase_end
     if config.pretrained is None and config.position_spread is not None:
         model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
     if config.source_language is not None and config.target_language is not None:
@@ -81,11 +77,6 @@ def describe(model: BTGSeq2Seq, config: ModelConfig) -> str:
     """Kind, origin and size of a model."""
     kind = model.backbone.model.config.model_type
     origin = config.pretrained or "random weights"
-    weights = sum(weight.numel() for weight in model.parameters())
-    parsers = sum(
-        weight.numel()
-        for parser in (model.prior, model.posterior, model.leaves)
-        if parser is not None
-        for weight in parser.parameters()
-    )
-    return f"{kind} from {origin}, {weights - parsers:,} weights and {parsers:,} of the parsers"
+    backbone = sum(weight.numel() for weight in model.backbone.parameters())
+    parsers = sum(weight.numel() for weight in model.parameters()) - backbone
+    return f"{kind} from {origin}, {backbone:,} weights and {parsers:,} of the parsers"

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import jsonargparse
 import yaml  # type: ignore[import-untyped]
 
+from btg_seq2seq.text import write_lines
 from btg_seq2seq.text.batches import TooLong
 from btg_seq2seq.training.optimisation import ENDING_SCHEDULES, OptimisationConfig, at_least
 from btg_seq2seq.training.recombined import RecombinationConfig
@@ -242,8 +243,8 @@ class TrainConfig:
 
     def save(self, directory: str | Path) -> None:
         """Write all settings, defaults too, so that they can be run again."""
-        path = Path(directory) / CONFIG_FILE
-        path.write_text(yaml.safe_dump(asdict(self), sort_keys=False), encoding="utf-8")
+        text = yaml.safe_dump(asdict(self), sort_keys=False)
+        write_lines(Path(directory) / CONFIG_FILE, text.splitlines())
 
     def differences(self, other: TrainConfig) -> list[str]:
         """What another run does differently: ``"seed: 0 here, 1 there"``."""

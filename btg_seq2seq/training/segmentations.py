@@ -166,7 +166,11 @@ def _stretches(
     row, begin = (begins & (fenceposts < ends[:, None])).nonzero().unbind(1)
     width, order = torch.minimum(ends[row] - begin, widest[row]).sort()
     row, begin = row[order], begin[order]
-    table = states.new_full((len(sentence), longest + 1, longest + 1), -torch.inf)
+    table = states.new_full(
+        (len(sentence), longest + 1, longest + 1),
+        -torch.inf,
+        dtype=torch.promote_types(states.dtype, torch.float32),
+    )
     first = 0
     while first < len(row):
         # As many rows as the budget allows at the width of the longest of them.

@@ -104,6 +104,17 @@ def test_sentences_longer_than_the_model_are_skipped(directory, tmp_path, capsys
     assert "1 skipped with more than 24 tokens (line 31)" in capsys.readouterr().err
 
 
+def test_a_bitext_of_unknown_words_ends_soon(directory, tmp_path, capsys):
+    """Whatever is made of it is thrown away, and there is no end of what could be made."""
+    outputs = ["--output_source", str(tmp_path / "a"), "--output_target", str(tmp_path / "b")]
+    sides = [read_lines(directory / f"train.{side}") for side in ("source", "target")]
+    for name, lines in zip(("source", "target"), sides, strict=True):
+        write_lines(tmp_path / name, [f"{line} zzz" for line in lines])
+    files = [str(directory / "model"), str(tmp_path / "source"), str(tmp_path / "target")]
+    assert main(["augment", *files, *outputs]) == 1
+    assert "words that the tokenizer does not know" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -143,6 +143,10 @@ def test_evaluate(run, files, tmp_path):
     assert "tok:char" in values["bleu_signature"]
     assert set(values["trees"]) == {"posterior", "prior", "derivation"}
     assert (values["fallbacks"], values["fallback_reasons"]) == (0, {})
+    before = (tmp_path / "target.txt").read_bytes()
+    status, _, errors = run("evaluate", *options, "--translations", "target.txt")
+    assert (status, (tmp_path / "target.txt").read_bytes()) == (1, before)
+    assert "target.txt is read: choose another file" in errors
     reason = "more than max_cky_length = 1: translated flat"
     _, output, _ = run("evaluate", *options, "--max_cky_length", 1)
     assert output[-1] == f"2 not translated as asked: {reason}"

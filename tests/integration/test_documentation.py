@@ -80,6 +80,10 @@ def test_the_demo_runs_and_its_model_translates(
     replace(full, data=DataConfig("a", "b")).save(output / "btg")
     assert main(["demo", "--output", str(output)]) == 1
     assert "not the demonstration's" in capsys.readouterr().err
+    (output / "btg" / "config.yaml").unlink()  # a model that another program saved
+    assert main(["demo", "--output", str(output)]) == 1
+    assert (output / "btg" / "model.safetensors").exists()
+    capsys.readouterr()
 
 
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,14 @@ def write_files(directory: Path, name: str, bitext: Bitext) -> dict[str, str]:
     return {f"{name}_{side}": str(directory / f"{name}.{side}") for side in sides}
 
 
-def test_two_processes_are_one(tmp_path: Path) -> None:
+LAUNCHERS = {
+    "torchrun": ["torch.distributed.run", "--standalone", "--nproc-per-node", "2"],
+    "accelerate": ["accelerate.commands.launch", "--cpu", "--num_processes", "2"],
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_two_processes_are_one(tmp_path: Path, launcher: str) -> None:
     """With the robust estimator, accumulation, evaluations and checkpoints."""
     bitexts = tiny_bitexts()
     config = tiny_config(tmp_path / "one", dropout=0.0, steps=5, accumulate=2, parts=2)
@@ -34,8 +41,7 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
     config.save(tmp_path)
     one = train(config, quiet=True)
 
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--nproc-per-node", "2", "-m", "btg_seq2seq.cli.main", "train"]
+    command = [sys.executable, "-m", *LAUNCHERS[launcher], "-m", "btg_seq2seq.cli.main", "train"]
     command += [str(tmp_path / "config.yaml"), "--output", str(tmp_path / "two")]
     command += ["--optimisation.translate_dev", "0"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}

@@ -40,11 +40,10 @@ def join(mass, best, first, second, weight, whole):
 
 
 @compiled
-def fill(length, segments, scores, leaves, leaf_places, size):
-    """Tables ``[cell, 2, begin, end]`` of log mass and best derivation, and where cells are.
+def layout(length, segments, leaf_places):
+    """Cells, ``places[leaves - 1, plane, span]``, -1 where there is none, and how many there are.
 
-    ``leaves[l]`` is the table of the leaf ``leaf_places[l]`` (a packed span). Cells are
-    ``places[leaves - 1, plane, span]``, -1 where there is none.
+    Also the least and the most leaves of each span.
     """
     spans = length * (length + 1) // 2
     counts = np.zeros(spans, np.int64)
@@ -63,11 +62,22 @@ def fill(length, segments, scores, leaves, leaf_places, size):
                 for plane in (STRAIGHT, INVERTED, EITHER):
                     places[m - 1, plane, place] = cells
                     cells += 1
-    tables = np.full((cells, 2, size, size), -np.inf)
     for l in range(len(leaf_places)):  # noqa: E741
         places[0, STRAIGHT, leaf_places[l]] = places[0, INVERTED, leaf_places[l]] = 2 * l
         places[0, EITHER, leaf_places[l]] = 2 * l + 1
-        tables[2 * l] = leaves[l]
+    return places, cells, least, most
+
+
+@compiled
+def fill(length, segments, scores, leaves, leaf_places, size):
+    """Tables ``[cell, 2, begin, end]`` of log mass and best derivation, and where cells are.
+
+    ``leaves[l]`` is the table of the leaf ``leaf_places[l]`` (a packed span).
+    """
+    places, cells, least, most = layout(length, segments, leaf_places)
+    tables = np.full((cells, 2, size, size), -np.inf)
+    for l in range(len(leaf_places)):  # noqa: E741
+        tables[2 * l] = leaves[l]  # its mass is that of the best derivation
         tables[2 * l + 1] = leaves[l] + LOG_TWO
     for k in range(2, length + 1):
         for i in range(k - 2, -1, -1):

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 from decoding_models import SMALL, tiny_model
-from tiny_models import VOCABULARY, every_family
+from tiny_models import VOCABULARY, every_family, tiny_config
 
 from btg_seq2seq.decoding.beam_search import Level, beam_search
 from btg_seq2seq.decoding.phrase_search import phrase_search
 from btg_seq2seq.model.reading import Side
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 
 def both(model, lengths, limits, settings):
@@ -43,6 +44,19 @@ def test_it_finds_the_same(name, beam_size, length_normalised):
     for row, limit in enumerate(limits):
         assert strings(ours, row) == strings(theirs, row)
         assert all(1 <= len(string) <= limit for string in strings(ours, row))
+
+
+@pytest.mark.parametrize("layers", [(1, 3), (3, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_sides_of_different_depths(layers, dtype):
+    torch.manual_seed(0)
+    config = tiny_config("t5")
+    config.num_layers, config.num_decoder_layers = layers
+    model = BTGSeq2Seq.from_backbone(config).to(dtype).eval()
+    model.backbone.add_segment_ids(VOCABULARY, VOCABULARY + 1)
+    theirs, ours = both(model, [3, 1, 6], [6, 1, 12], SMALL)
+    torch.testing.assert_close(ours.log_probs, theirs.log_probs, atol=1e-5, rtol=1e-5)
+    assert [strings(ours, row) for row in range(3)] == [strings(theirs, row) for row in range(3)]
 
 
 def test_a_beam_wider_than_the_strings_there_are():

@@ -264,6 +264,12 @@ def test_on_the_command_line():
     )
     assert parse_rule("GmbH") == Rule("GmbH", mode="keep", place="--rule")
     assert parse_rule("a=b=c").targets == ("b=c",)
+    assert parse_rule("E=mc²\t\tkeep") == Rule("E=mc²", mode="keep", place="--rule")
+    assert parse_rule("Haus\thouse|||home\tprefer\tinsensitive") == Rule(
+        "Haus", ["house", "home"], mode="prefer", case="insensitive", place="--rule"
+    )
+    with pytest.raises(ValueError, match="--rule: 5 columns"):
+        parse_rule("a\tb\tforce\t\t")
 
 
 # ---- many rules ----------------------------------------------------------------------------

@@ -126,6 +126,16 @@ def test_a_target_that_no_phrases_reach_over_costs_no_tables(monkeypatch):
     assert (mass.log_mass, mass.derivation, sizes) == (-math.inf, None, [0])
 
 
+def test_a_pair_whose_chart_is_too_large_is_refused(monkeypatch):
+    model = tiny_model(max_segments=4)
+    (source,) = sentences(model, [8])
+    options = replace(SMALL, span_threshold=0.0, max_segments=4)
+    target_mass(model, [source], [(7,) * 6], options)
+    monkeypatch.setattr(target_mass_module, "MOST_BYTES", 1e5)
+    with pytest.raises(ValueError, match=r"8 source and 6 target tokens takes .* GB.*raise span_"):
+        target_mass(model, [source], [(7,) * 6], options)
+
+
 def test_the_longest_target_that_phrases_reach_over():
     model = tiny_model(max_segments=3)
     (source,) = sentences(model, [5])

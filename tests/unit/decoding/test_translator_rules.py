@@ -1,5 +1,6 @@
 """Rules in translations: they are obeyed whatever the weights, or it is said why not."""
 
+import json
 import math
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_translators import check_obedience, check_provenance, every_kind, translator_of
 
-from btg_seq2seq import Rule
+from btg_seq2seq import Rule, Translation
 from btg_seq2seq.decoding.rules import RuleSet
 
 WORDS = ["the", "dog", "in", "garden", "it", "xyz"]
@@ -184,3 +185,15 @@ def test_preferred_rules_in_long_sentences_are_obeyed_or_reported():
     assert [phrase.rule for phrase in translation.derivation.phrases] == [rules[1], rules[0], None]
     (notice,) = [notice for notice in translation.notices if "does not know" not in notice]
     assert notice.startswith("rule 'in' -> 'at' (r:3) does not compete: the sentence is too long")
+
+
+def test_a_long_line_with_many_forced_words():
+    """It is cut at each of them, into more pieces than a recursion could go deep."""
+    translator = translator_of("word")
+    (found,) = translator.translate(
+        ["the dog " * 700], "cky", [Rule("dog", "cat")], beam_size=1, max_output_ratio=0.0
+    )
+    assert found.text.split().count("cat") >= 700
+    assert len(found.derivation.phrases) == 1400
+    assert Translation.from_json(json.loads(json.dumps(found.to_json()))) == found
+    check_provenance(found)

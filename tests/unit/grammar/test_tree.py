@@ -215,3 +215,26 @@ def test_orders_of_one_word_phrases_are_counted_by_the_large_schroeder_numbers(s
         except ValueError:
             continue
     assert len(trees) == count
+
+
+@pytest.mark.parametrize("kind", ["straight", "inverted", "spiral"])
+def test_deep_trees(kind):
+    """Deeper than Python's stack, which long sentences that are cut at rules may have."""
+    count = 3000
+    order = {
+        "straight": range(count),
+        "inverted": range(count - 1, -1, -1),
+        "spiral": sorted(range(count), key=lambda rank: abs(rank - count // 2)),
+    }[kind]
+    phrases = tuple((rank, rank + 1) for rank in order)
+    tree = Tree.from_phrases(phrases)
+    assert tree.phrases == phrases
+    assert (tree.start, tree.stop, tree.segments, len(tree.nodes)) == (0, count, count, count - 1)
+    assert Tree.parse(str(tree)) == tree
+    assert hash(Tree.parse(str(tree))) == hash(tree)
+    assert eval(repr(tree)) == tree
+    node, depth = tree.to_json(), 0
+    while "children" in node:
+        left, right = node["children"]
+        node, depth = left if "children" in left else right, depth + 1
+    assert depth == count - 1

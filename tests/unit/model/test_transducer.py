@@ -19,7 +19,6 @@ def tiny_model(**settings):
     config = default_config(40, hidden_size=32, layers=2, heads=4, dropout=0.0)
     model = BTGSeq2Seq.from_backbone(config, **settings)
     model.backbone.add_segment_ids(2, 3)
-    torch.nn.init.normal_(model.phrase_end)
     return model.eval()
 
 
@@ -112,8 +111,7 @@ def test_the_posterior_can_be_kept_from_training_the_reversed_pass():
 
 def test_one_scorer_can_serve_all_parsers(tmp_path):
     model, inputs = tiny_model(share_scorers=True), batch(SOURCES, TARGETS)
-    others = ("backbone", "phrase_end")
-    scorers = [name for name, _ in model.named_parameters() if not name.startswith(others)]
+    scorers = [name for name, _ in model.named_parameters() if not name.startswith("backbone")]
     assert {name.split(".")[0] for name in scorers} == {"prior"}
     pair = model.read(**inputs).pair
     assert pair.prior_scores.shape == pair.posterior_scores.shape
@@ -198,17 +196,3 @@ def test_a_word_and_the_same_word_twice_are_different_phrases(name):
         target = torch.tensor([[6, 7]]).expand(3, -1)
         scores = model.prefix_log_probs(target, states, mask)[:, -1].tolist()
     assert len({round(score, 3) for score in scores}) == 3
-
-
-def test_the_mark_at_the_end_of_phrases_is_learned():
-    """It starts at nothing, so that training begins as without it."""
-    model = BTGSeq2Seq.from_backbone(default_config(40, hidden_size=32, layers=2, heads=4))
-    model.backbone.add_segment_ids(2, 3)
-    assert model.phrase_end.abs().max() == 0
-    pair = model.read(**batch(SOURCES, TARGETS)).pair
-    pairs = phrases_of(pair, [3, 2, 1])
-    for reverse in (False, True):
-        model.zero_grad()
-        ordered = pairs.reverse() if reverse else pairs
-        model.phrase_log_probs(pair, ordered, reverse=reverse).sum().backward(retain_graph=True)
-        assert model.phrase_end.grad.abs().max() > 0

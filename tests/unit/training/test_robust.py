@@ -98,10 +98,11 @@ def test_weights_estimate_the_sum_over_derivations(samples):
     assert error < 0.05 * exact
 
 
-def test_losses_reach_every_part_of_the_model():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_losses_reach_every_part_of_the_model(dtype):
     torch.manual_seed(0)
     config = default_config(40, hidden_size=16, layers=1, heads=2, dropout=0.0)
-    model = BTGSeq2Seq.from_backbone(config, max_segments=3)
+    model = BTGSeq2Seq.from_backbone(config, max_segments=3).to(dtype)
     model.backbone.add_segment_ids(2, 3)
     model.objective = BTGObjective(ObjectiveSettings(estimator="robust", samples=4))
     inputs = {
