@@ -5,8 +5,8 @@
 Forward and backward, one run, interleaved repetitions, minima. Each estimator stands beside the
 floor of the cost model: the encoder and decoder passes that it cannot do without, from the measured
 cost of one of each. A batch is computed in parts whose gradients add up, as the trainer does it by
-default (``optimisation.parts``); the paper's step is also measured in one piece. Exit code 1 if a
-bar is missed.
+default (``optimisation.parts``), and compared with a plain step in one piece; the paper's step is
+also measured in one piece, and the plain one in parts. Exit code 1 if a bar is missed.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -45,6 +46,7 @@ def passes(encoder: float, decoder: float) -> dict[str, float]:
     sentence, alone = 6 * once + 4 * decoder, 6 * once + 4 * once
     return {
         "plain": 3 * once,
+        "plain, in parts": 3 * once,
         "paper, sentence states": sentence,
         "paper, phrases alone": alone,
         "paper, sentence states, in one piece": sentence,
@@ -59,7 +61,7 @@ BARS = {
     "robust": 6.0,
 }
 IN_ONE_PIECE = ("paper, sentence states, in one piece", "paper, phrases alone, in one piece")
-MEMORY = ("plain", *BARS, *IN_ONE_PIECE)
+MEMORY = ("plain", "plain, in parts", *BARS, *IN_ONE_PIECE)
 MEMORY_RUNS = 3
 MEMORY_BARS = dict.fromkeys((name for name in BARS if name.startswith("paper")), 2.0)
 PARTS = OptimisationConfig().parts
@@ -85,15 +87,18 @@ def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[
     """Steps by name, and the pieces of which the floor is made."""
     backbone = model.backbone
 
-    def plain() -> None:
+    tokens = (batch["labels"] != IGNORED).sum()
+
+    def plain(parts: int = 1) -> None:
         model.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            loss = backbone.model(**batch, use_cache=False).loss
-        loss.backward()
+        for part in parts_of(batch, parts):
+            share = (part["labels"] != IGNORED).sum() / tokens
+            part = {name: value.contiguous() for name, value in part.items()}  # T5 wants it so
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                loss = share * backbone.model(**part, use_cache=False).loss
+            loss.backward()
 
     def step(settings: ObjectiveSettings, encoding: str, parts: int = PARTS) -> Callable[[], None]:
-        tokens = (batch["labels"] != IGNORED).sum()
-
         def call() -> None:
             model.zero_grad()
             model.config.phrase_encoding = encoding
@@ -122,6 +127,7 @@ def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[
         "encoder": encode,
         "decoder": decode,
         "plain": plain,
+        "plain, in parts": partial(plain, PARTS),
         "paper, sentence states": step(PAPER, "sentence"),
         "paper, phrases alone": step(PAPER, "alone"),
         "robust": step(ROBUST, "alone"),

@@ -15,6 +15,7 @@ from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.decoding.translator import SentenceLengthError, Target, Translator
+from btg_seq2seq.text import write_lines
 
 MESSAGES = 20  # that are shown of each kind
 
@@ -94,8 +95,7 @@ def tell_unused(command: str, rules: RuleSet, path: str | None = None, advice: s
     """Tell which rules matched nothing; those and contradictions in a file, if wanted."""
     unmatched = [f"rule {rule} matched nothing" for rule in rules.unmatched]
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in (*rules.problems, *unmatched))
+        write_lines(path, [*rules.problems, *unmatched])
     tell_all(command, unmatched, advice)
 
 

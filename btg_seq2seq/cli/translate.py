@@ -30,6 +30,7 @@ from btg_seq2seq.cli.lines import (
 )
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.text import write_lines
 
 DESCRIPTION = """Translate sentences, one a line, as they arrive; a line comes out for every line
 that goes in. Rules say how phrases must be translated: a file has the columns source, target, mode
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str]) -> int:
     """Translate a file or the standard input."""
     options = _parser().parse_args(list(arguments))
     rules = read_rule_options(options)
+    if options.unused is not None:
+        write_lines(options.unused, rules.problems)  # a place that cannot be written is told now
     translator = load_translator(options)
     tell_all("translate", rules.problems, ADVICE)
     notices = Messages(

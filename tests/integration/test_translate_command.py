@@ -34,6 +34,13 @@ def test_a_line_for_every_line(run, files, mode):
     assert run("translate", *SHORT) == (0, [], "")
 
 
+def test_a_list_that_cannot_be_written_is_told_at_once(run, files, tmp_path):
+    (tmp_path / "taken").write_text("")
+    status, output, errors = run("translate", "source.txt", "--unused", "taken/unused.txt", *SHORT)
+    assert (status, output) == (1, [])
+    assert "taken" in errors
+
+
 def test_rules_are_obeyed_and_reported(run, files, tmp_path):
     (tmp_path / "rules.tsv").write_text(
         "dog\tcat\nHaus\thouse ||| home\nHaus\thut\nGrund\treason\nnever\tx\n", encoding="utf-8"
