@@ -237,10 +237,17 @@ def processor() -> str:
 
 
 def revision() -> str:
-    """The commit that is measured, with a mark if files differ from it; nothing outside of git."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    return found.stdout.strip()
+    """The commit that is measured, with a mark if files differ from it; nothing outside of git.
+
+    The tables in ``docs``, which benchmarks themselves write, do not count.
+    """
+
+    def git(*arguments: str) -> str:
+        found = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+        return found.stdout.strip()
+
+    changed = git("diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)docs")
+    return git("describe", "--always", "--abbrev=10") + ("-dirty" if changed else "")
 
 
 def provenance() -> dict[str, Any]:
