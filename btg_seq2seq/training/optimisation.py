@@ -29,7 +29,7 @@ class OptimisationConfig:
     accumulate: int = 1
     """Batches for each update: more of them need no more memory."""
 
-    parts: int = 2
+    parts: int = 3
     """Parts in which a batch is computed where phrases are learned, one after the other: it gives
     the same update with less memory. A small model on short sentences is faster with 1."""
 
