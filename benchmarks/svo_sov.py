@@ -122,7 +122,8 @@ def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.
             tries = [each["recombined"] for each in own if each["recombined"]]
             made, excluded = (sum(each[key] for each in tries) for key in ("made", "coincidences"))
             held_out = f"{excluded:,} of {made:,}" if tries else ""
-            rows.append([split, name, str(len(own)), steps, *cells, held_out, minutes])
+            seeds = ", ".join(str(each["seed"]) for each in own)
+            rows.append([split, name, seeds, steps, *cells, held_out, minutes])
             if system == "btg":
                 bars += _bars(split, own)
     return rows, bars
@@ -132,11 +133,12 @@ def _bars(split: str, runs: list[dict[str, Any]]) -> list[harness.Bar]:
     columns = ("test flat", "test cky", "posterior_trees")
     worst = {column: min(run[column] for run in runs) for column in columns}
     behind = max(run["posterior_trees"] - run["prior_trees"] for run in runs)
+    of = f"worst of {len(runs)} seeds"
     return [
-        harness.Bar(f"{split}: BTG-N, worst seed", worst["test cky"], CKY_BAR, " %"),
-        harness.Bar(f"{split}: BTG-1, worst seed", worst["test flat"], BARS[split, "flat"], " %"),
-        harness.Bar(f"{split}: posterior trees, worst", worst["posterior_trees"], TREE_BAR, " %"),
-        harness.Bar(f"{split}: prior behind it, worst", behind, PRIOR_BAR, " points", False),
+        harness.Bar(f"{split}: BTG-N, {of}", worst["test cky"], CKY_BAR, " %"),
+        harness.Bar(f"{split}: BTG-1, {of}", worst["test flat"], BARS[split, "flat"], " %"),
+        harness.Bar(f"{split}: posterior trees, {of}", worst["posterior_trees"], TREE_BAR, " %"),
+        harness.Bar(f"{split}: prior behind it, {of}", behind, PRIOR_BAR, " points", False),
     ]
 
 
