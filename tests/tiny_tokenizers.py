@@ -1,6 +1,16 @@
-"""Tokenizers of multilingual families with a handful of pieces, and one with two languages."""
+"""Tokenizers of pretrained families with a handful of pieces, and one with two languages."""
 
-from transformers import MBart50Tokenizer, MBartTokenizer, NllbTokenizer, PreTrainedTokenizer
+import json
+
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from transformers import (
+    M2M100Tokenizer,
+    MarianTokenizer,
+    MBart50Tokenizer,
+    MBartTokenizer,
+    NllbTokenizer,
+    PreTrainedTokenizer,
+)
 
 from btg_seq2seq.text import add_segment_tokens
 
@@ -21,6 +31,44 @@ def multilingual(name):
         kind = {"mbart": MBartTokenizer, "mbart-50": MBart50Tokenizer}[name]
         tokenizer = kind(vocab=vocabulary, src_lang="en_XX", tgt_lang="de_DE")
     add_segment_tokens(tokenizer)
+    return tokenizer
+
+
+def trained_pieces(path, texts):
+    """Train a sentencepiece model into a file; the pieces of it that are not special."""
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_prefix=str(path.with_suffix("")),
+        vocab_size=30,
+        hard_vocab_limit=False,
+        bos_id=-1,
+        minloglevel=2,
+    )
+    path.with_suffix(".model").rename(path)
+    pieces = SentencePieceProcessor(model_file=str(path))
+    return [
+        pieces.id_to_piece(row)
+        for row in range(pieces.get_piece_size())
+        if pieces.id_to_piece(row) not in SPECIAL
+    ]
+
+
+def with_sentencepiece(name, directory, sources, targets):
+    """The tokenizers of Marian and M2M-100, which are in Python, as their models on the hub."""
+    directory.mkdir(exist_ok=True)
+    vocabulary = directory / "vocab.json"
+    if name == "marian":
+        files = [directory / "source.spm", directory / "target.spm"]
+        pieces = [trained_pieces(*pair) for pair in zip(files, (sources, targets), strict=True)]
+        tokens = ["</s>", "<unk>", *sorted({*pieces[0], *pieces[1]}), "<pad>"]
+        kind, arguments = MarianTokenizer, [*files, vocabulary]
+    else:
+        file = directory / "sentencepiece.bpe.model"
+        tokens = [*SPECIAL, *trained_pieces(file, [*sources, *targets])]
+        kind, arguments = M2M100Tokenizer, [vocabulary, file]
+    vocabulary.write_text(json.dumps({token: row for row, token in enumerate(tokens)}))
+    tokenizer = kind(*map(str, arguments))
+    tokenizer.save_pretrained(directory)
     return tokenizer
 
 

@@ -143,8 +143,11 @@ def add_segment_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int]:
     Does nothing where they exist. From now on special tokens spelled out in the text are only
     text. A model whose embeddings are fewer than ``len(tokenizer)`` must be resized.
     """
-    segment_tokens = [SEGMENT_START, SEGMENT_END]
-    missing = [token for token in segment_tokens if token not in tokenizer.all_special_tokens]
+    # M2M-100 does not count its languages, which come right after its vocabulary: new tokens would
+    # get their ids.
+    languages: dict[str, int] = getattr(tokenizer, "lang_token_to_id", {})
+    needed = [*sorted(languages, key=languages.__getitem__), SEGMENT_START, SEGMENT_END]
+    missing = [token for token in needed if token not in tokenizer.all_special_tokens]
     if missing:
         tokenizer.add_special_tokens(
             {"extra_special_tokens": [_special(token) for token in missing]},

@@ -12,6 +12,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_tokenizers import with_sentencepiece
 from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizer, T5Tokenizer
 
 from btg_seq2seq.text import (
@@ -230,6 +231,28 @@ def check_segment_tokens(tokenizer, tmp_path):
 
 def test_segment_tokens_of_a_pretrained_tokenizer(tmp_path):
     check_segment_tokens(ByT5Tokenizer(), tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_segment_tokens_of_marian(tmp_path):
+    tokenizer = with_sentencepiece("marian", tmp_path / "marian", ["a dog"], ["ein hund"])
+    check_segment_tokens(tokenizer, tmp_path)
+
+
+def test_segment_tokens_are_none_of_the_languages(tmp_path):
+    """M2M-100 does not count its languages: the next free id seems to be that of the first."""
+    tokenizer = with_sentencepiece("m2m", tmp_path / "m2m", ["a dog"], ["ein hund"])
+    languages = tokenizer.lang_token_to_id
+    assert len(tokenizer) == min(languages.values())
+    start, end = add_segment_tokens(tokenizer)
+    assert {start, end} == {len(tokenizer) - 2, len(tokenizer) - 1}
+    assert min(start, end) > max(languages.values())
+    tokenizer.save_pretrained(tmp_path)
+    for one in (tokenizer, load_tokenizer(tmp_path)):
+        assert one.convert_tokens_to_ids([SEGMENT_START, SEGMENT_END]) == [start, end]
+        assert {name: one.convert_tokens_to_ids(name) for name in languages} == languages
+        assert one("a dog").input_ids[0] == languages["__en__"]
+        assert one.decode(one("a dog").input_ids, skip_special_tokens=True) == "a dog"
 
 
 def test_segment_tokens_exist_in_ours(tokenizers):

@@ -7,9 +7,11 @@ import torch
 from tiny_models import every_family
 from tiny_models import tiny_config as tiny_model_config
 from tiny_runs import SIZE, tiny_bitexts, tiny_config
-from tiny_tokenizers import multilingual
+from tiny_tokenizers import multilingual, with_sentencepiece
 from transformers import AutoModelForSeq2SeqLM, BartTokenizer
 
+from btg_seq2seq.decoding.rules import Rule
+from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
 from btg_seq2seq.training.build import build_model
@@ -27,9 +29,10 @@ def bart_tokenizer():
     return tokenizer
 
 
-def save_pretrained(directory, family, tokenizer):
+def save_pretrained(directory, config, tokenizer):
     """A plain model of Hugging Face and its tokenizer, as one finds them on the hub."""
-    AutoModelForSeq2SeqLM.from_config(tiny_model_config(family)).save_pretrained(directory)
+    config = tiny_model_config(config) if isinstance(config, str) else config
+    AutoModelForSeq2SeqLM.from_config(config).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
     return str(directory)
 
@@ -76,6 +79,31 @@ def test_languages_must_be_said(tmp_path, family):
     path = save_pretrained(tmp_path / "pretrained", family, tokenizer)
     with pytest.raises(ValueError, match=r"model\.source_language and model\.target_language"):
         two_steps(tmp_path / "run", ModelConfig(path, max_segments=2))
+
+
+@pytest.mark.parametrize("family", ["m2m_100", "marian"])
+@pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+def test_tokenizers_of_sentencepiece(tmp_path, family):
+    tokenizer = with_sentencepiece(family, tmp_path / "pretrained", ["a b"], ["b a"])
+    config = tiny_model_config(family)
+    config.vocab_size = config.decoder_vocab_size = len(tokenizer)
+    if family == "marian":
+        config.pad_token_id = config.decoder_start_token_id = tokenizer.pad_token_id
+        config.eos_token_id, languages = tokenizer.eos_token_id, {}
+    else:
+        config.vocab_size += 108  # languages and unused rows, as on the hub
+        config.decoder_start_token_id = tokenizer.eos_token_id
+        languages = {"source_language": "en", "target_language": "de"}
+    path = save_pretrained(tmp_path / "pretrained", config, tokenizer)
+    two_steps(tmp_path / "run", ModelConfig(path, **languages, max_segments=2))
+    translator = Translator.from_pretrained(tmp_path / "run")
+    prompt = translator.model.backbone.sentence_prompt()
+    assert translator.tokenizer.convert_ids_to_tokens(prompt) == (
+        ["<pad>"] if family == "marian" else ["</s>", "__de__"]
+    )
+    # Python's tokenizers say nothing of where tokens are in the text: rules work all the same.
+    (found,) = translator.translate(["a b a"], mode="cky", rules=[Rule("b", "a")])
+    assert [phrase.target for phrase in found.derivation.phrases if phrase.source == "b"] == ["a"]
 
 
 @pytest.mark.parametrize("family", ["t5", "mt5", "marian"])
