@@ -1,8 +1,10 @@
-"""Where else to look for trees: the posterior with its boundaries moved by a token or two.
+"""Where else to look for trees: the posterior with boundaries moved and some nodes turned around.
 
 A sampled tree is often right but for one boundary, and the posterior may already have ruled the
-right one out. The proposals here spread each split's marginal probability over splits nearby and
-make a CRF of the result, so samples and their exact densities come from the dynamic programs.
+right one out. Worse, it settles on an orientation first, when phrases mean little yet, and may
+never see the other one again. The proposals here spread each split's marginal probability over
+splits nearby and over both orientations and make a CRF of the result, so samples and their exact
+densities come from the dynamic programs.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
 
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
+_TURNED = 0.3  # share of nodes whose parts change places
 _FLOOR = 1e-4
 FARTHEST = 3  # tokens that a single boundary is moved by, at most
 _CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
@@ -23,7 +26,8 @@ _CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
 
 def moved_trees(crf: TreeCRF, limit: int | None = None) -> TreeCRF:
     """A proposal near a tree CRF with this phrase length limit; without gradients."""
-    scores = _spread(crf.marginals).add(_FLOOR).log()
+    marginals = _spread(crf.marginals)
+    scores = torch.lerp(marginals, marginals.flip(-1), _TURNED).add(_FLOOR).log()
     return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, limit)
 
 
