@@ -37,7 +37,11 @@ def test_moved_trees_are_likelier_the_nearer_they_are():
     farther, elsewhere = log_prob("[0:3 <3:7 7:9>]"), log_prob("<0:7 [7:8 8:9]>")
     assert itself > near > farther > elsewhere
     assert itself > log_prob("[0:2 <2:5 5:9>]") > elsewhere  # a boundary that two nodes share
-    assert itself.exp() > 0.01
+    # Every sentence meets every orientation now and then.
+    for turned in ("[0:3 [3:5 5:9]]", "<0:3 [3:5 5:9]>"):
+        assert itself > log_prob(turned)
+        assert log_prob(turned).exp() > 0.1 * itself.exp()
+    assert itself.exp() > 0.005
 
 
 def test_moved_leaves_are_likelier_the_nearer_they_are():
