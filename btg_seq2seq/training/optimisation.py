@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 DEFAULT_BATCH_SIZE = 64
-# Measures of which less is better, beside losses; of all others, more is.
-LESS_IS_BETTER = ("perplexity", "ter", "aer")
-PARTS_OF_LOSS = {"flat", "phrases", "reverse", "parsing", "divergence"}
-PARTS_OF_LOSS |= {"prior", "posterior", "leaves"}
+# Measures of which less is better, beside every loss: its parts, and what programs may measure.
+LESS_IS_BETTER = {"flat", "phrases", "reverse", "parsing", "divergence"}
+LESS_IS_BETTER |= {"prior", "posterior", "leaves", "perplexity", "ter", "aer"}
 ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
 
 
@@ -73,8 +72,8 @@ class OptimisationConfig:
 
     metric: str = "loss"
     """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
-    token) or another measure of the dev set, such as ``bleu``. Less is better of losses and their
-    parts, perplexity, ter and aer, more of all others."""
+    token), ``bleu``, ``chrf``, ``exact_match`` or, with gold trees of the dev set,
+    ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others."""
 
     patience: int | None = None
     """Stop early after so many evaluations without a new best; nothing: never."""
@@ -111,12 +110,7 @@ class OptimisationConfig:
     @property
     def greater_is_better(self) -> bool:
         """Whether more of the metric is better."""
-        return not (is_loss(self.metric) or self.metric in LESS_IS_BETTER)
-
-
-def is_loss(measure: str) -> bool:
-    """Whether a measure of the dev set is a loss or a part of one."""
-    return measure.endswith("loss") or measure in PARTS_OF_LOSS
+        return not (self.metric.endswith("loss") or self.metric in LESS_IS_BETTER)
 
 
 def at_least(least: int, name: str, value: float | None) -> None:

@@ -100,7 +100,8 @@ def test_ctrl_c_says_how_to_go_on(
         (["--data.train_source", "nowhere"], 1, "nowhere: there is no such file"),
         (["--data.dev_target", "{directory}/train.target"], 1, "line by line"),
         (["--optimisation.batch_tokens", "1"], 1, "batch_tokens=1 is too small"),
-        (["--optimisation.metric", "beauty"], 1, "beauty, which nobody measures"),
+        (["--optimisation.metric", "beauty"], 1, "beauty, which not every evaluation"),
+        (["--optimisation.metric", "prior"], 1, "choose one of loss, flat, bleu"),
         (
             ["--optimisation.metric", "chrf", "--optimisation.translate_dev", "0"],
             1,
