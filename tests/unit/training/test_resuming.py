@@ -102,6 +102,16 @@ def test_a_killed_run_resumes_exactly(whole, tmp_path):
     assert written == (whole.directory / "metrics.jsonl").read_text()
 
 
+def test_a_killed_run_in_bfloat16_resumes_exactly(tmp_path):
+    settings = {"bf16": True, "steps": 5, "parts": 2}
+    config = tiny_config(tmp_path / "run", **settings)
+    with pytest.raises(KilledError):
+        run(config, callbacks=[AtStep(4, kill)])
+    torch.manual_seed(7)
+    whole = run(tiny_config(tmp_path / "whole", **settings))
+    assert_same_run(whole, run(config, resume=True))
+
+
 def test_an_interrupted_run_is_saved_and_resumes(whole, tmp_path):
     """From the end of an epoch, as it happens."""
     config = tiny_config(tmp_path / "run", **SETTINGS)
