@@ -38,6 +38,7 @@ PLAIN_SEARCH = {
     "repetition_penalty": 1.0,
     "encoder_repetition_penalty": 1.0,
     "exponential_decay_length_penalty": None,
+    "max_length": None,
     "min_length": 0,
     "min_new_tokens": None,
     "max_time": None,

@@ -54,6 +54,8 @@ class Backbone(Vocabulary):
         else:
             model = load_pretrained(source, dtype)
         backbone = cls(model)
+        if not isinstance(source, PreTrainedConfig):
+            backbone.keep_untied()
         if tokenizer is not None:
             backbone.resize(tokenizer)
         return backbone

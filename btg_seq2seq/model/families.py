@@ -231,7 +231,10 @@ def load_pretrained(source: str | PathLike[str], dtype: torch.dtype) -> Any:
         raise ValueError(
             f"cannot load a backbone from {name!r}: {error}\n"
             "Give a directory with config.json and model.safetensors, or the name of such a model "
-            "on the hub (with a connection, or in the cache)."
+            "on the hub (with a connection, or in the cache). One that you trust, but that has "
+            "pytorch_model.bin only, is converted by "
+            f"AutoModelForSeq2SeqLM.from_pretrained({name!r}).save_pretrained(DIRECTORY) "
+            "and the same with AutoTokenizer."
         ) from error
     if report["missing_keys"]:
         missing = sorted(report["missing_keys"])

@@ -144,8 +144,26 @@ class Vocabulary(nn.Module):
 
     def _grow(self, size: int) -> None:
         if size > self.vocabulary_size:
+            self.keep_untied()
             # New rows are drawn around the mean of the old ones: they take little probability.
             self.model.resize_token_embeddings(size)
+
+    def keep_untied(self) -> None:
+        """Remember that the head has weights of its own, as in T5 v1.1, mT5 and ByT5.
+
+        transformers declares every head of a T5 tied, and learns otherwise only while it loads one:
+        it would tie them the next time that the model is resized or made a part of another. To be
+        called once the weights are there.
+        """
+        head = self.model.get_output_embeddings().weight
+        if head is self.model.get_input_embeddings().weight:
+            return
+        parameters = self.model.named_parameters(remove_duplicate=False)
+        names = {name for name, weight in parameters if weight is head}
+        for attribute in ("_tied_weights_keys", "all_tied_weights_keys"):
+            tied = getattr(self.model, attribute) or {}
+            kept = {name: to for name, to in tied.items() if name not in names}
+            setattr(self.model, attribute, kept)
 
     def set_languages(
         self,
@@ -174,10 +192,12 @@ class Vocabulary(nn.Module):
 
     @property
     def lacks_language(self) -> bool:
-        """Whether the model can write several languages, and nothing says which."""
-        if not self.family.language_codes or self._language(reverse=False) is not None:
-            return False
-        return self._start_or_none() in (None, self.sentence_end)
+        """Whether the model marks languages, and nothing says which it reads or writes.
+
+        A checkpoint may know the one that it writes; what its tokenizer reads is another question.
+        """
+        languages = (self._language(reverse=True), self._language(reverse=False))
+        return self.family.language_codes and None in languages
 
     def _language(self, reverse: bool) -> int | None:
         if not self.family.language_codes:

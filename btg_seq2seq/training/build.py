@@ -51,7 +51,7 @@ def build_model(
         model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
     if model.backbone.lacks_language:
         raise ValueError(
-            f"{config.pretrained} translates between many languages: say between which, with "
+            f"{config.pretrained} marks the languages of its texts: say which they are, with "
             "model.source_language and model.target_language"
         )
     return model

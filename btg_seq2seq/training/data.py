@@ -13,6 +13,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Tree
+from btg_seq2seq.model.families import language_id
 from btg_seq2seq.text import Bitext, EncodedBitext, encode_bitext, load_tokenizer, train_tokenizer
 from btg_seq2seq.text.batches import TokenTable, TooLong
 from btg_seq2seq.training.config import DataConfig, TrainConfig
@@ -90,6 +91,8 @@ def set_languages(tokenizer: Any, source: str | None, target: str | None) -> Non
             f"the tokenizer has no language codes, but model.source_language is {source!r}: leave "
             "the languages out"
         )
+    for language in (source, target):
+        language_id(language, tokenizer)  # or says which there are
     tokenizer.src_lang, tokenizer.tgt_lang = source, target
 
 

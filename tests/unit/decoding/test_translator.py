@@ -215,8 +215,10 @@ def test_no_warning_without_a_beam(caplog):
     verbosity = logging.get_verbosity()
     logging.set_verbosity_warning()
     logging.enable_propagation()
+    translator = translator_of("word")
+    translator.model.backbone.model.generation_config.max_length = 200  # as of mBART
     try:
-        translator_of("word").translate(["it"], beam_size=1)
+        translator.translate(["it"], beam_size=1)
     finally:
         logging.disable_propagation()
         logging.set_verbosity(verbosity)

@@ -180,6 +180,7 @@ def test_a_checkpoint_made_for_one_target_language(tmp_path):
     backbone.model.generation_config.forced_bos_token_id = 35
     model = BTGSeq2Seq.from_backbone(backbone.model)
     assert model.backbone.sentence_prompt() == (2, 35)
+    assert model.backbone.lacks_language  # nothing says what it reads
     model.save_pretrained(tmp_path)
     assert BTGSeq2Seq.from_pretrained(tmp_path).backbone.sentence_prompt() == (2, 35)
 
@@ -324,7 +325,7 @@ def test_broken_directories(tmp_path):
         Backbone.load(tmp_path)
     model = Backbone.load(tiny_config("t5")).model
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")  # pickles are not read
-    with pytest.raises(ValueError, match=r"model\.safetensors"):
+    with pytest.raises(ValueError, match=r"pytorch_model\.bin only, is converted by"):
         Backbone.load(tmp_path)
     weights = model.state_dict()
     del weights["decoder.block.1.layer.0.SelfAttention.q.weight"]

@@ -1,11 +1,16 @@
 """The model: what its passes say does not depend on padding, packing or being saved."""
 
+import json
+
 import pytest
 import torch
 from decoding_models import tiny_model as tiny_model_of
+from safetensors.torch import load_file, save_file
+from tiny_models import VOCABULARY, tiny_config
 from transformers import AutoConfig
 
 from btg_seq2seq.grammar import LeafCRF, TreeCRF
+from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Side
@@ -152,6 +157,30 @@ def test_saved_and_loaded_again(tmp_path):
     assert torch.equal(expected.pair.posterior_scores, actual.pair.posterior_scores)
     wrapped = again.backbone.model
     assert wrapped.lm_head.weight is wrapped.shared.weight
+
+
+@pytest.mark.parametrize("name", ["t5-unscaled", "mt5"])
+def test_a_head_with_weights_of_its_own_stays_so(name, tmp_path):
+    """Like T5 v1.1 and mT5, which transformers takes for tied wherever it looks again."""
+    Backbone.load(tiny_config(name)).model.save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["lm_head.weight"] = head = torch.randn_like(weights["shared.weight"])
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"tie_word_embeddings": False}))
+
+    model = BTGSeq2Seq.from_backbone(tmp_path, scorer_width=4)
+    for _ in range(2):  # saved, loaded and wrapped again, as with model.init_from
+        assert torch.equal(model.backbone.model.lm_head.weight[: len(head)], head)
+        model.save_pretrained(tmp_path / "saved")
+        model = BTGSeq2Seq.from_pretrained(tmp_path / "saved")
+        assert torch.equal(model.backbone.model.lm_head.weight[: len(head)], head)
+        model.backbone.add_segment_ids(VOCABULARY, VOCABULARY + 1)  # the embeddings grow
+        model = BTGSeq2Seq.from_backbone(model.backbone.model, scorer_width=4)
+    wrapped = model.backbone.model
+    assert wrapped.lm_head.weight.shape == wrapped.shared.weight.shape
+    assert wrapped.encoder.embed_tokens.weight is wrapped.shared.weight
+    assert wrapped.decoder.embed_tokens.weight is wrapped.shared.weight
 
 
 def test_wrapping_a_model_leaves_its_weights_alone():

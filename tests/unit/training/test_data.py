@@ -122,6 +122,11 @@ def test_languages_of_a_tokenizer_that_has_none():
         set_languages(train_tokenizer("word", ["a b"]), "de", "en")
 
 
+def test_a_language_that_the_tokenizer_does_not_know():
+    with pytest.raises(ValueError, match=r"no language 'en'; it knows .*deu_Latn"):
+        set_languages(multilingual("nllb"), "en", "de")
+
+
 def test_pretrained_tokenizers_are_loaded_with_their_languages(tmp_path):
     multilingual("nllb").save_pretrained(tmp_path)
     model = ModelConfig(str(tmp_path), source_language="fra_Latn", target_language="zul_Latn")
