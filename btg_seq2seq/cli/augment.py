@@ -100,7 +100,10 @@ def augment(
     """
     new = Augmented()
     examples = recombiner.examples
-    seen = {tuple(examples.source[position]) for position in range(len(examples))}
+    own = [list(examples.source[position]) for position in range(len(examples))]
+    seen = set(map(tuple, own))
+    # The same text may be made of other tokens, where phrases meet.
+    texts = set(tokenizer.batch_decode(own, skip_special_tokens=True))
     for number in count_from():
         before = len(new.pairs)
         for pair in _round(recombiner, seed, number, seen):
@@ -110,6 +113,9 @@ def augment(
             read, written = (
                 str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in pair
             )
+            if read in texts:
+                continue
+            texts.add(read)
             new.pairs.append((read, written))
             if len(new.pairs) == count:
                 return new

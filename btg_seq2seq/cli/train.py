@@ -7,6 +7,7 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
+import torch
 from jsonargparse import DefaultHelpFormatter
 
 from btg_seq2seq.cli.dev_metrics import DevMetrics
@@ -26,6 +27,9 @@ Every field can be set in the file and on the command line, which wins. In the f
 here is nested ("model: {layers: 3}"). OUTPUT will hold the model, config.yaml with all settings as
 they were, metrics.jsonl, curves for TensorBoard, and the best and the last checkpoint.
 """
+
+
+FLAGS = ("--resume", "--overwrite")
 
 
 class Formatter(RawDescriptionHelpFormatter, DefaultHelpFormatter):
@@ -48,8 +52,13 @@ def main(arguments: Sequence[str]) -> int:
         "--overwrite", action="store_true", help="Remove the run in OUTPUT and start anew."
     )
     arguments = list(arguments)
-    if arguments and not arguments[0].startswith("-"):
-        arguments.insert(0, "--config")
+    for place, argument in enumerate(arguments):  # the file first: the command line wins
+        if place == 0 and not argument.startswith("-"):
+            arguments.insert(0, "--config")
+            break
+        if argument.endswith((".yaml", ".yml")) and arguments[place - 1] in FLAGS:
+            arguments = ["--config", arguments.pop(place), *arguments]
+            break
     parsed = parser.parse_args(arguments)
     config = config_of(parser, parsed)
     metrics = DevMetrics(config.optimisation.translate_dev)
@@ -61,6 +70,11 @@ def main(arguments: Sequence[str]) -> int:
             resume=parsed.resume,
             overwrite=parsed.overwrite,
         )
+    except torch.OutOfMemoryError as error:
+        raise ValueError(
+            f"{error}\nSmaller batches (optimisation.batch_size or batch_tokens, with "
+            "optimisation.accumulate) or more optimisation.parts need less memory."
+        ) from error
     except TrainingInterrupted as interruption:
         print(f"btg train: {interruption}", file=sys.stderr)
         return INTERRUPTED

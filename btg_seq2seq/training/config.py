@@ -240,6 +240,13 @@ class TrainConfig:
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
                 "tokenizer of its own: leave the kind out, or choose pretrained"
             )
+        start = self.recombination.start
+        untaught = self.objective.flat_steps + self.objective.uniform_steps
+        if start is not None and start < untaught:
+            raise ValueError(
+                f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
+                "and uniform_steps) the parsers learn nothing: their trees would be random"
+            )
 
     def save(self, directory: str | Path) -> None:
         """Write all settings, defaults too, so that they can be run again."""

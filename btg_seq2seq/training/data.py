@@ -6,6 +6,7 @@ for the two sides. Here the frames are found by asking the tokenizer, and taken 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,16 @@ class Bitexts:
         if config.dev_source is not None and config.dev_target is not None:
             dev = Bitext.from_files(config.dev_source, config.dev_target, config.dev_trees)
         return cls(train, dev)
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """What the texts are, in short: whoever resumes a run must have the same."""
+        sums = {}
+        for name, bitext in (("train", self.train), ("dev", self.dev)):
+            if bitext is not None:
+                lines = "\n".join([*bitext.source, *bitext.target]).encode()
+                sums[name] = f"{len(bitext)} pairs with checksum {zlib.crc32(lines):08x}"
+        return sums
 
 
 def first_pairs(bitext: Bitext, count: int) -> Bitext:

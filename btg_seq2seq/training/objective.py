@@ -79,6 +79,8 @@ class BTGObjective:
         # A dev set may come without the derivations that training is given.
         is_unknown = self.settings.estimator == "gold" and segmentations is None
         is_flat = self.is_flat or (is_unknown and not model.training)
+        is_flat |= model.config.max_segments == 1
+        is_cut = torch.zeros_like(flat, dtype=torch.bool)
         if reading.pair is not None and not is_flat:
             pair, rows = reading.pair, reading.rows
             if self.settings.estimator == "gold" or segmentations is not None:
@@ -88,14 +90,15 @@ class BTGObjective:
                 noise = self._noise(index, len(flat), flat.device)[rows]
                 name = "uniform" if step.is_uniform else self.settings.estimator
                 terms = ESTIMATORS[name](model, pair, step, noise)
-            cut = (terms.pop("segments") > 1).to(flat.dtype)
-            weight[rows] = 1 - (1 - step.flat_weight) * cut
+            is_cut[rows] = terms.pop("segments") > 1
+            weight = 1 - (1 - step.flat_weight) * is_cut.to(flat.dtype)
             loss = ((1 - weight[rows]) * terms["loss"]).sum()
         loss = loss + (weight * flat).sum()
         loss = loss / (tokens if num_items_in_batch is None else num_items_in_batch)
-        means = {name: term.detach().mean() for name, term in terms.items()}
-        means["flat"] = flat.detach().sum() / tokens
-        means["parsed"] = flat.new_tensor(len(reading.rows) / len(flat) if terms else 0.0)
+        means = {"flat": flat.detach().sum() / tokens, "parsed": is_cut.to(flat.dtype).mean()}
+        if is_cut.any():
+            counted = is_cut[reading.rows]
+            means |= {name: term.detach()[counted].mean() for name, term in terms.items()}
         return BTGSeq2SeqOutput(loss=loss, terms=means)
 
     def _noise(self, index: Tensor | None, batch: int, device: torch.device) -> Noise:

@@ -17,7 +17,8 @@ class OptimisationConfig:
     """How long and how fast to learn, and what to keep."""
 
     steps: int = 10_000
-    """Updates of the weights."""
+    """Updates of the weights. A run may be resumed with more; evaluations from before are then
+    compared with others although schedules may end elsewhere."""
 
     batch_size: int | None = None
     """Sentence pairs in a batch, over all processes; 64 if batch_tokens is not given either."""
@@ -30,7 +31,8 @@ class OptimisationConfig:
 
     parts: int = 3
     """Parts in which a batch is computed where phrases are learned, one after the other: it gives
-    the same update with less memory. A small model on short sentences is faster with 1."""
+    the same update, but for dropout, with less memory. A small model on short sentences is faster
+    with 1."""
 
     learning_rate: float = 1e-3
     """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
@@ -76,7 +78,7 @@ class OptimisationConfig:
     ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others."""
 
     patience: int | None = None
-    """Stop early after so many evaluations without a new best; nothing: never."""
+    """Stop early after so many evaluations without a better one; nothing: never."""
 
     average_checkpoints: int = 1
     """The final model is the mean of so many last checkpoints; 1: it is the best checkpoint, or

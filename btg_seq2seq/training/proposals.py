@@ -18,7 +18,7 @@ from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
 
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
-_TURNED = 0.3  # share of nodes whose parts change places
+_TURNED = 0.3  # share of a split's probability that its other orientation gets
 _FLOOR = 1e-4
 FARTHEST = 3  # tokens that a single boundary is moved by, at most
 _CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
@@ -37,6 +37,8 @@ def one_boundary_moved(trees: TreeBatch, move: Tensor, limit: int | None = None)
     ``move``, ``[batch]``, are numbers of which six in a row move one boundary in different ways. A
     tree stays as it is where a phrase would be empty or longer than ``limit``.
     """
+    if not trees.splits.shape[1]:  # only trees of one leaf
+        return trees
     nodes = (trees.segments - 1).clamp(min=1)
     way, by = move // (2 * FARTHEST), move % (2 * FARTHEST) - FARTHEST
     node = (way % nodes)[:, None, None]  # each splits at a boundary of its own

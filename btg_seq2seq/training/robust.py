@@ -1,10 +1,10 @@
 """The robust estimator: importance-weighted trees that must explain both sides.
 
 Ours, in place of the paper's score-function gradients. Several trees are drawn for each sentence,
-by turns from the posterior and with boundaries moved. A tree is scored by the prior, by
-the target summed over its segmentations and, because a source token in the wrong phrase would
-otherwise cost nothing, by the source phrases given the target phrases. Self-normalised weights turn
-the scores into a better posterior, to which prior, posterior and seq2seq are fitted.
+by turns from the posterior and around it, with boundaries moved and nodes turned. A tree is scored
+by the prior, by the target summed over its segmentations and, because a source token in the wrong
+phrase would otherwise cost nothing, by the source phrases given the target phrases. Self-normalised
+weights turn the scores into a better posterior, to which prior, posterior and seq2seq are fitted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _log_probs(parser: TreeCRF, draws: Sequence[TreeBatch]) -> Tensor:
 
 
 def _draw_trees(parsers: Parsers, samples: int, noise: Noise) -> tuple[list[TreeBatch], Tensor]:
-    """Trees, by turns from the posterior and moved; their density, ``[batch, samples]``."""
+    """Trees, by turns from the posterior and around it; their density, ``[batch, samples]``."""
     nearby = moved_trees(parsers.posterior, parsers.limit)
     choices = 2 * parsers.posterior.sizes.largest
     draws = [

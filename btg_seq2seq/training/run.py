@@ -6,6 +6,7 @@ say. A run that ended early, however it did, is resumed from its last checkpoint
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterable
@@ -25,7 +26,7 @@ from transformers import (
 )
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import EncodedBitext, load_tokenizer, read_lines
+from btg_seq2seq.text import EncodedBitext, load_tokenizer, read_lines, write_lines
 from btg_seq2seq.training.build import build_model, describe, resumed_model
 from btg_seq2seq.training.checkpoints import (
     FOLDER,
@@ -63,9 +64,10 @@ from btg_seq2seq.training.recombination import HeldOut
 from btg_seq2seq.training.recombined import RecombinedBatches
 from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
 
+DATA_FILE = "data.json"  # checksums of the texts
 # All that a run writes into its directory, the model and the tokenizer under names of Hugging
 # Face's; nothing else is ever removed from it.
-WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE]
+WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
 WRITTEN += ["config.json", "generation_config.json", "model.safetensors"]
 WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]
 WRITTEN += ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"]
@@ -117,7 +119,7 @@ def train(
         progress = stack.enter_context(ProgressReport()) if is_main and not quiet else None
         say: Callable[[str], None] = progress.say if progress else lambda line: None
         if is_main:
-            check_directory(directory, config, resume, overwrite)
+            check_directory(directory, config, bitexts, resume, overwrite)
         last = Checkpoints(directory).last if resume and not overwrite else None
         if config.threads is not None:
             torch.set_num_threads(config.threads)
@@ -129,7 +131,7 @@ def train(
         trainer.get_train_dataloader()  # refuses batches that are too small
         wait(arguments)
         if is_main:  # not earlier: settings that do not work must not cost the old run
-            prepare_directory(directory, config, overwrite)
+            prepare_directory(directory, config, bitexts, overwrite)
         wait(arguments)
         stop = StopOnSignal(say)
         for callback in [stop, LogBeforeSaving(), *callbacks]:
@@ -170,7 +172,9 @@ def wait(arguments: TrainingArguments) -> None:
         torch.distributed.barrier()
 
 
-def check_directory(directory: Path, config: TrainConfig, resume: bool, overwrite: bool) -> None:
+def check_directory(
+    directory: Path, config: TrainConfig, bitexts: Bitexts, resume: bool, overwrite: bool
+) -> None:
     """Decide whether a run may use a directory; nothing is changed there yet."""
     started = directory / CONFIG_FILE
     if overwrite:
@@ -199,6 +203,14 @@ def check_directory(directory: Path, config: TrainConfig, resume: bool, overwrit
                 f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
                 " go back to these settings, or start anew with --overwrite"
             )
+        texts = directory / DATA_FILE
+        before = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else {}
+        for name, checksum in bitexts.checksums.items():
+            if before.get(name, checksum) != checksum:
+                raise ValueError(
+                    f"cannot resume: the {name} text is not that of {directory} ({checksum} here, "
+                    f"{before[name]} there); go back to it, or start anew with --overwrite"
+                )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise ValueError(
             f"{directory} holds a model, but not a run that could be resumed: choose another "
@@ -206,7 +218,9 @@ def check_directory(directory: Path, config: TrainConfig, resume: bool, overwrit
         )
 
 
-def prepare_directory(directory: Path, config: TrainConfig, overwrite: bool) -> None:
+def prepare_directory(
+    directory: Path, config: TrainConfig, bitexts: Bitexts, overwrite: bool
+) -> None:
     """Make the directory of a run that is about to begin or to go on."""
     if overwrite:
         for pattern in WRITTEN:
@@ -215,6 +229,7 @@ def prepare_directory(directory: Path, config: TrainConfig, overwrite: bool) -> 
     directory.mkdir(parents=True, exist_ok=True)
     Checkpoints(directory).clean()
     config.save(directory)
+    write_lines(directory / DATA_FILE, [json.dumps(bitexts.checksums)])
 
 
 def is_complete(state: TrainerState, config: TrainConfig) -> bool:

@@ -40,7 +40,8 @@ class ObjectiveSettings:
     probable derivation's. With the latter, parsers may settle on wrong trees for good."""
 
     samples: int = 3
-    """Derivations drawn a sentence; leave-one-out needs two or more."""
+    """Derivations drawn a sentence. They are compared with each other: robust and leave-one-out
+    need two or more."""
 
     reward_scale: Schedule = 1.0
     """Factor on the rewards' part of the gradient (paper); rewards are never clipped."""
@@ -69,8 +70,9 @@ class ObjectiveSettings:
     does that, and two thirds of the pass are saved."""
 
     uniform_steps: int = 0
-    """For so many steps at first, phrases are learned from derivations drawn uniformly, and the
-    parsers wait: what they would learn from phrases that mean nothing yet is hard to unlearn."""
+    """For so many steps at first, phrases are learned from derivations drawn by parsers whose
+    scores are all equal, and the parsers themselves wait: what they would learn from phrases that
+    mean nothing yet is hard to unlearn."""
 
     flat_steps: int = 0
     """For so many steps before that, only whole sentences are learned: a plain seq2seq model."""
@@ -95,9 +97,11 @@ class ObjectiveSettings:
             if getattr(self, name) < 0:
                 raise ValueError(f"objective.{name} must be 0 or more, not {getattr(self, name)}")
         leaves_one_out = self.estimator == "paper" and self.baseline == "leave-one-out"
-        if self.samples < 1 + leaves_one_out:
+        compares = self.estimator == "robust" or leaves_one_out
+        if self.samples < 1 + compares:
             raise ValueError(
-                f"objective.samples must be 1 or more, 2 for leave-one-out, not {self.samples}"
+                "objective.samples must be 1 or more, 2 for robust and for leave-one-out, not "
+                f"{self.samples}"
             )
 
 

@@ -60,7 +60,8 @@ def training_arguments(config: TrainConfig, has_dev: bool) -> Seq2SeqTrainingArg
         weight_decay=optimisation.weight_decay,
         max_grad_norm=optimisation.clip,
         bf16=optimisation.bf16,
-        use_cpu=not torch.accelerator.is_available(),
+        # Apple's has no float64, which draws and dynamic programs need.
+        use_cpu=not torch.accelerator.is_available() or torch.backends.mps.is_available(),
         seed=config.seed,
         logging_steps=optimisation.log_every,
         logging_nan_inf_filter=False,  # the trainer stops instead
@@ -166,11 +167,15 @@ class BTGTrainer(Seq2SeqTrainer):
     def _dev_batches(self, data: EncodedBitext) -> Iterator[dict[str, Any]]:
         """This process's share of the dev set, sentences of like length together."""
         collate: Any = self.data_collator
-        size = self.optimisation.batch.get("batch_size")
-        if size is None:
-            size = max(1, self.optimisation.batch["batch_tokens"] // int(data.lengths.max()))
-        order = sorted(range(len(data)), key=data.lengths.max(1).__getitem__)
-        batches = [order[first : first + size] for first in range(0, len(order), size)]
+        lengths = data.lengths.max(1)
+        size = self.optimisation.batch.get("batch_size", len(data))
+        tokens = self.optimisation.batch.get("batch_tokens", math.inf)
+        batches: list[list[int]] = [[]]
+        for row in sorted(range(len(data)), key=lengths.__getitem__):
+            count = len(batches[-1])
+            if count == size or (count and (count + 1) * lengths[row] > tokens):
+                batches.append([])
+            batches[-1].append(row)
         for batch in batches[self.args.process_index :: self.args.world_size]:
             yield self._prepare_inputs(collate([data[row] for row in batch]))
 

@@ -90,7 +90,7 @@ def test_ctrl_c_says_how_to_go_on(
     assert "step-3" in said
     assert "--resume" in said
     monkeypatch.undo()
-    assert main([*command, "--resume"]) == 0
+    assert main(["train", "--resume", *command[1:]]) == 0
     assert "resuming from" in capsys.readouterr().err
 
 

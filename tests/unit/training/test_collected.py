@@ -121,6 +121,13 @@ def test_trees_are_compared_by_how_phrases_translate_each_other(model_and_exampl
 TREES = [Tree.parse(text) for text in ("[0:3 <3:5 5:9>]", "<[0:2 2:6] 6:9>", "[0:4 4:9]", "0:9")]
 
 
+def test_words_alone_are_compared_with_nothing(model_and_examples):
+    model, _, tokenizer = model_and_examples
+    examples = encode_bitext(Bitext(["s1", "s2"], ["t1 t2", "t1"]), tokenizer)
+    derivations = Derivations.collect(model, examples, compared=2)
+    assert [derivations.phrases(row) for row in (0, 1)] == [[[0, 1, 0, 2]], [[0, 1, 0, 1]]]
+
+
 @given(st.integers(0, 2**20))
 def test_one_boundary_is_moved_in_all_ways(first):
     batch = TreeBatch.from_trees(TREES)

@@ -16,6 +16,7 @@ from btg_seq2seq.training.config import (
     load_config,
 )
 from btg_seq2seq.training.optimisation import OptimisationConfig
+from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings
 
 
@@ -144,6 +145,13 @@ def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_chan
         assert len(differences) == 1
         assert "optimisation.steps: 5 here, 6 there" in differences[0]
         assert schedule in differences[0]
+
+
+def test_sentences_are_not_recombined_before_there_are_trees():
+    objective = ObjectiveSettings(flat_steps=20, uniform_steps=30)
+    TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=50))
+    with pytest.raises(ValueError, match=r"recombination\.start is 49, but until step 50"):
+        TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=49))
 
 
 @pytest.mark.parametrize(

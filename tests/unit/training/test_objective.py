@@ -8,6 +8,7 @@ import torch
 from btg_seq2seq.grammar import Leaf, Node, TreeBatch
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings, objective
 from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments, length_shares
 from btg_seq2seq.training.noise import Noise
@@ -72,9 +73,9 @@ def gradients(model, loss):
 @pytest.mark.parametrize(
     "settings",
     [
-        ObjectiveSettings(baseline="self-critical", samples=1),
-        ObjectiveSettings(baseline="leave-one-out", samples=2),
-        ObjectiveSettings(baseline="self-critical", samples=1, entropy_weight=0.3),
+        ObjectiveSettings("paper", baseline="self-critical", samples=1),
+        ObjectiveSettings("paper", baseline="leave-one-out", samples=2),
+        ObjectiveSettings("paper", baseline="self-critical", samples=1, entropy_weight=0.3),
     ],
 )
 @pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
@@ -158,6 +159,18 @@ def test_a_sentence_that_cannot_be_cut_trains_flat():
     single = {**INPUT, "labels": torch.tensor([[20, END]])}
     output = model(**single)
     torch.testing.assert_close(output.loss, -model.read(**single).flat_log_prob[0] / 2)
+    assert output.terms.keys() == {"flat", "parsed"}
+    assert output.terms["parsed"] == 0
+    # Beside another, the terms are those of the other.
+    both = {
+        "input_ids": INPUT["input_ids"].repeat(2, 1),
+        "attention_mask": INPUT["attention_mask"].repeat(2, 1),
+        "labels": torch.tensor([[20, END, IGNORED], [20, 21, END]]),
+    }
+    torch.manual_seed(0)
+    output = model(**both)
+    assert output.terms["parsed"] == 0.5
+    assert sum(output.terms[f"phrases_from_{length}"] for length in (1, 2, 4, 8)) == 1
 
 
 def test_segment_counts_are_drawn_for_each_sentence():
@@ -252,6 +265,8 @@ def test_settings_are_checked():
         ObjectiveSettings(flat_weight=1.5)
     with pytest.raises(ValueError, match="leave-one-out"):
         ObjectiveSettings(estimator="paper", baseline="leave-one-out", samples=1)
+    with pytest.raises(ValueError, match="2 for robust"):
+        ObjectiveSettings(estimator="robust", samples=1)
 
 
 def test_the_package_gives_the_model_its_objective():

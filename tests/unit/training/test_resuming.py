@@ -13,6 +13,7 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import load_tokenizer
 from btg_seq2seq.training import run as run_module
 from btg_seq2seq.training.checkpoints import Checkpoints, average
+from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.progress import TrainingInterrupted
 from btg_seq2seq.training.run import train
 
@@ -214,10 +215,24 @@ def test_only_what_a_run_writes_makes_way(tmp_path):
     foreign = ["tokenizer_notes.txt", "tokenizer", "other.safetensors", "a.index.json"]
     for name in foreign:
         (directory / name).write_text("mine")
-    run_module.prepare_directory(directory, tiny_config(directory), overwrite=True)
+    config = tiny_config(directory)
+    run_module.prepare_directory(directory, config, tiny_bitexts(), overwrite=True)
     left = {path.name for path in directory.iterdir()}
-    assert left == {*foreign, "config.yaml"}
-    assert "config.yaml" in written
+    assert left == {*foreign, "config.yaml", "data.json"}
+    assert {"config.yaml", "data.json"} <= written
+
+
+def test_other_texts_cannot_be_gone_on_with(tmp_path):
+    config = tiny_config(tmp_path / "run", flat=True, steps=2)
+    bitexts = tiny_bitexts()
+    run(config)
+    longer = Bitexts(tiny_bitext("train", 51), bitexts.dev)
+    with pytest.raises(ValueError, match=r"cannot resume: the train text .*51 pairs.*50 pairs"):
+        run(config, longer, resume=True)
+    corrected = tiny_bitext("dev", 10)
+    corrected.target[3] += " ."
+    with pytest.raises(ValueError, match="cannot resume: the dev text"):
+        run(config, Bitexts(bitexts.train, corrected), resume=True)
 
 
 def test_settings_that_may_change_are_obeyed_when_a_run_goes_on(tmp_path):
