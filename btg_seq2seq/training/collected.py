@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
+from accelerate.utils import gather_object  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
@@ -83,13 +85,16 @@ class Derivations:
         compared: int = 0,
         boundary_threshold: float = ObjectiveSettings.boundary_threshold,
         seed: int = 0,
+        processes: int = 1,
+        rank: int = 0,
     ) -> Derivations:
         """The most probable derivations of a set under the model's posterior.
 
         A sentence is cut into as many phrases as it and the model allow; or, with a
         ``segment_rate``, into a number drawn from the geometric distribution by ``seed``. The
         posterior's tree may be ``compared`` with so many others, see ``_choose``. A batch has
-        ``batch_size`` sentences, or fewer where they are long.
+        ``batch_size`` sentences, or fewer where they are long. Of several ``processes`` with the
+        same model each takes its share of the batches, and all get the whole.
         """
         uniforms = np.random.default_rng([seed, 1]).random(len(examples))
         order = np.argsort(examples.lengths.max(1), kind="stable")
@@ -97,7 +102,8 @@ class Derivations:
         rows: list[list[list[int]]] = [[] for _ in range(len(examples))]
         was_training = model.training
         model.train(False)
-        for positions in _batches(order, examples.lengths.max(1), batch_size, 1 + compared):
+        batches = _batches(order, examples.lengths.max(1), batch_size, 1 + compared)
+        for positions in islice(batches, rank, None, processes):
             batch = collate([examples[int(position)] for position in positions])
             inputs = [batch[name] for name in ("input_ids", "attention_mask", "labels")]
             reading = model.read(*(tensor.to(model.device) for tensor in inputs))
@@ -116,6 +122,8 @@ class Derivations:
             ):
                 rows[position] = row[:count]
         model.train(was_training)
+        if processes > 1:  # the share of every other process is empty
+            rows = [max(found, key=len) for found in zip(*gather_object([rows]), strict=True)]
         return cls.packed(rows, len(model.config.prefix))
 
     def __len__(self) -> int:

@@ -148,6 +148,8 @@ class RecombinedBatches:
                 self.examples,
                 compared=compared,
                 boundary_threshold=self.boundary_threshold,
+                processes=self.processes,
+                rank=self.rank,
             )
         )
 

@@ -10,6 +10,7 @@ import pytest
 from tiny_runs import tiny_bitexts, tiny_config
 
 from btg_seq2seq.text import Bitext, write_lines
+from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +31,10 @@ LAUNCHERS = {
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_two_processes_are_one(tmp_path: Path, launcher: str) -> None:
-    """With the robust estimator, accumulation, evaluations and checkpoints."""
+    """With the robust estimator, recombination, accumulation, evaluations and checkpoints."""
     bitexts = tiny_bitexts()
     config = tiny_config(tmp_path / "one", dropout=0.0, steps=5, accumulate=2, parts=2)
+    config.recombination = RecombinationConfig(start=2, share=0.7, every=2)
     assert bitexts.dev is not None
     for name, bitext in (("train", bitexts.train), ("dev", bitexts.dev)):
         for field, path in write_files(tmp_path, name, bitext).items():
@@ -54,6 +56,8 @@ def test_two_processes_are_one(tmp_path: Path, launcher: str) -> None:
             processes.terminate()  # it ends the two others; killed, it could not
     assert processes.returncode == 0, errors
     assert output.count("model:") == 1  # one of them speaks
+    assert one.recombined is not None
+    assert one.recombined["made"] > 0
     lines = (tmp_path / "two" / "metrics.jsonl").read_text().splitlines()
     two = [json.loads(line) for line in lines]
     assert len(one.history) == len(two)
