@@ -18,16 +18,18 @@ from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
 
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
-_TURNED = 0.3  # share of a split's probability that its other orientation gets
 _FLOOR = 1e-4
 FARTHEST = 3  # tokens that a single boundary is moved by, at most
 _CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
 
 
-def moved_trees(crf: TreeCRF, limit: int | None = None) -> TreeCRF:
-    """A proposal near a tree CRF with this phrase length limit; without gradients."""
+def moved_trees(crf: TreeCRF, turned: float = 0.0, limit: int | None = None) -> TreeCRF:
+    """A proposal near a tree CRF with this phrase length limit; without gradients.
+
+    ``turned`` is the share of a split's probability that its other orientation gets.
+    """
     marginals = _spread(crf.marginals)
-    scores = torch.lerp(marginals, marginals.flip(-1), _TURNED).add(_FLOOR).log()
+    scores = torch.lerp(marginals, marginals.flip(-1), turned).add(_FLOOR).log()
     return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, limit)
 
 

@@ -38,7 +38,7 @@ def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dic
     parsers = Parsers.of(model, pair, segments)
     several = pair.repeat(samples)  # every sentence `samples` times in a row, a tree each
     with torch.no_grad():
-        draws, proposal = _draw_trees(parsers, samples, noise)
+        draws, proposal = _draw_trees(parsers, samples, step.turned, noise)
         trees = TreeBatch.interleaved(draws)
         leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
         numbers = noise.repeat(samples)
@@ -80,9 +80,11 @@ def _log_probs(parser: TreeCRF, draws: Sequence[TreeBatch]) -> Tensor:
     return torch.stack([parser.log_prob(trees) for trees in draws], 1)
 
 
-def _draw_trees(parsers: Parsers, samples: int, noise: Noise) -> tuple[list[TreeBatch], Tensor]:
+def _draw_trees(
+    parsers: Parsers, samples: int, turned: float, noise: Noise
+) -> tuple[list[TreeBatch], Tensor]:
     """Trees, by turns from the posterior and around it; their density, ``[batch, samples]``."""
-    nearby = moved_trees(parsers.posterior, parsers.limit)
+    nearby = moved_trees(parsers.posterior, turned, parsers.limit)
     choices = 2 * parsers.posterior.sizes.largest
     draws = [
         (nearby if draw % 2 else parsers.posterior).sample(

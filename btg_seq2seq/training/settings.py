@@ -55,6 +55,11 @@ class ObjectiveSettings:
     reverse_weight: Schedule = 1.0
     """Weight of the source phrases' likelihood given the target phrases (robust)."""
 
+    turned: Schedule = 0.3
+    """Of every other tree that is drawn, with boundaries moved, the share of nodes that are turned
+    around too (robust). At first it keeps the parsers from settling on one order of phrases; later
+    it takes draws from the search for boundaries."""
+
     summed_length: int = 12
     """Up to so many target tokens, trees are scored by the sum over their target segmentations
     (robust); the sum of a longer sentence is estimated from one segmentation: summing takes several
@@ -116,6 +121,7 @@ class Step:
     kl_weight: float
     entropy_weight: float
     reverse_weight: float
+    turned: float
 
     @classmethod
     def at(cls, settings: ObjectiveSettings, step: int) -> Step:
@@ -130,4 +136,5 @@ class Step:
             kl_weight=scheduled(settings.kl_weight, step),
             entropy_weight=scheduled(settings.entropy_weight, step),
             reverse_weight=scheduled(settings.reverse_weight, step),
+            turned=scheduled(settings.turned, step),
         )

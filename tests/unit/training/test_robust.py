@@ -27,7 +27,7 @@ def sure(tree, length):
 
 
 def test_moved_trees_are_likelier_the_nearer_they_are():
-    moved = moved_trees(sure(TREE, 9))
+    moved = moved_trees(sure(TREE, 9), turned=0.3)
     other = Tree.parse("[0:2 2:4]")
 
     def log_prob(text):
@@ -42,6 +42,9 @@ def test_moved_trees_are_likelier_the_nearer_they_are():
         assert itself > log_prob(turned)
         assert log_prob(turned).exp() > 0.1 * itself.exp()
     assert itself.exp() > 0.005
+    turned = Tree.parse("[0:3 [3:5 5:9]]")
+    seldom = moved_trees(sure(TREE, 9), turned=0.0).log_prob([turned, other])[0]
+    assert seldom < log_prob(str(turned)) - 3
 
 
 def test_moved_leaves_are_likelier_the_nearer_they_are():
@@ -59,7 +62,7 @@ def test_moved_leaves_are_likelier_the_nearer_they_are():
 def test_proposals_are_distributions_without_gradients():
     scores = torch.randn(2, len(splits(5)), 2, requires_grad=True)
     crf = TreeCRF(scores, [5, 3], [2, 3], max_phrase_length=4)
-    moved = moved_trees(crf)
+    moved = moved_trees(crf, turned=0.3)
     assert not moved.split_scores.requires_grad
     every = [Tree.parse(f"{a}0:{j} {j}:5{b}") for j in range(1, 5) for a, b in ("[]", "<>")]
     only = Tree.parse("[0:1 [1:2 2:3]]")
@@ -82,7 +85,7 @@ def test_weights_estimate_the_sum_over_derivations(samples):
     pair = model.read(*(each.expand(many, -1) for each in inputs)).pair
     segments = torch.full((many,), 2)
     parsers, noise = Parsers.of(model, pair, segments), Noise.of(torch.arange(many), 0, 0)
-    draws, proposal = robust._draw_trees(parsers, samples, noise)
+    draws, proposal = robust._draw_trees(parsers, samples, 0.3, noise)
     several, trees = pair.repeat(samples), TreeBatch.interleaved(draws)
     leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees)
     step = Step.at(ObjectiveSettings(samples=samples, summed_length=0), 0)
