@@ -64,10 +64,15 @@ def config_of(system: str, split: str, seed: int) -> TrainConfig:
 
 
 def is_done(path: Path, job: tuple[str, str, int]) -> bool:
-    """Whether there is a result with the settings of now."""
+    """Whether there is a result with the settings of now; new settings have their defaults."""
     if not path.exists():
         return False
-    found = json.loads(path.read_text(encoding="utf-8")).get("config")
+    found = json.loads(path.read_text(encoding="utf-8"))["config"]
+    defaults = json.loads(json.dumps(asdict(TrainConfig(output=found["output"]))))
+    for section, fields in defaults.items():
+        found.setdefault(section, fields)
+        if isinstance(fields, dict):
+            found[section] = fields | found[section]
     return bool(found == json.loads(json.dumps(asdict(config_of(*job)))))
 
 
