@@ -52,13 +52,9 @@ def main(arguments: Sequence[str]) -> int:
         "--overwrite", action="store_true", help="Remove the run in OUTPUT and start anew."
     )
     arguments = list(arguments)
-    for place, argument in enumerate(arguments):  # the file first: the command line wins
-        if place == 0 and not argument.startswith("-"):
-            arguments.insert(0, "--config")
-            break
-        if argument.endswith((".yaml", ".yml")) and arguments[place - 1] in FLAGS:
-            arguments = ["--config", arguments.pop(place), *arguments]
-            break
+    place = next((place for place, given in enumerate(arguments) if given not in FLAGS), None)
+    if place is not None and not arguments[place].startswith("-"):
+        arguments = ["--config", arguments.pop(place), *arguments]
     parsed = parser.parse_args(arguments)
     config = config_of(parser, parsed)
     metrics = DevMetrics(config.optimisation.translate_dev)

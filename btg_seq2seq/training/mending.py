@@ -82,11 +82,10 @@ def _move_together(
         )
 
     several = [moves for moves in together.values() if len(moves) > 1]
-    gains = {place: gain(change(moves)) for place, moves in enumerate(several)}
+    gains = [gain(change(moves)) for moves in several]
+    best_first = sorted(range(len(several)), key=gains.__getitem__, reverse=True)
     changed: set[int] = set()
-    for place in sorted((place for place in gains if gains[place] > 0), key=gains.__getitem__)[
-        ::-1
-    ]:
+    for place in (place for place in best_first if gains[place] > 0):
         moves = {key: choice for key, choice in several[place].items() if key not in changed}
         difference = change(moves)
         if len(moves) > 1 and gain(difference) > 0:

@@ -87,10 +87,11 @@ class ObjectiveSettings:
             value = getattr(self, field.name)
             if isinstance(value, dict) and not value:
                 raise ValueError(f"objective.{field.name}: a schedule needs at least one step")
-        weights = self.flat_weight
-        for weight in weights.values() if isinstance(weights, dict) else [weights]:
-            if not 0 <= weight <= 1:
-                raise ValueError(f"objective.flat_weight must lie between 0 and 1, not {weight}")
+        for name in ("flat_weight", "turned"):
+            shares = getattr(self, name)
+            for share in shares.values() if isinstance(shares, dict) else [shares]:
+                if not 0 <= share <= 1:
+                    raise ValueError(f"objective.{name} must lie between 0 and 1, not {share}")
         if not 0 < self.segment_rate < 1:
             raise ValueError(
                 f"objective.segment_rate must lie between 0 and 1, not {self.segment_rate}"

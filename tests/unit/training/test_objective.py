@@ -265,6 +265,8 @@ def test_settings_are_checked():
         ObjectiveSettings(flat_weight=1.5)
     with pytest.raises(ValueError, match="leave-one-out"):
         ObjectiveSettings(estimator="paper", baseline="leave-one-out", samples=1)
+    with pytest.raises(ValueError, match=r"objective\.turned must lie between 0 and 1, not 2"):
+        ObjectiveSettings(turned={0: 0.3, 10: 2})
     with pytest.raises(ValueError, match="2 for robust"):
         ObjectiveSettings(estimator="robust", samples=1)
 
