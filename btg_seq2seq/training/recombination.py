@@ -134,7 +134,7 @@ class Recombiner:
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
         pairs = self._take(derivations)
         if wrong := suspicious(pairs, self.settings.rare):
-            pairs = self._take(mended(derivations, examples, wrong))
+            pairs = self._take(mended(derivations, examples, wrong, self.continuing))
         self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
 
     def _take(self, derivations: Derivations) -> Mapping[str, Mapping[int, TokenPair]]:

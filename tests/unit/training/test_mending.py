@@ -92,6 +92,20 @@ def test_what_is_right_stays(task):
     assert len(differing) <= 0.01 * len(items)
 
 
+def test_no_word_is_cut():
+    """A word of two tokens, of which the first is a word too, is not taken apart for that."""
+    known, new = ["small house", "red dog"], "small er cat"
+    bitext = Bitext(known * 12 + [new], known * 12 + [new])
+    examples = encode_bitext(bitext, train_tokenizer("word", bitext.source))
+    phrases = [(0, 1), (1, 2)]
+    spans = [*[phrases] * 24, [(0, 2), (2, 3)]]
+    right = Derivations.given([Tree.from_phrases(each) for each in spans], spans)
+    within = {examples.source[24][1]}
+    assert mended(right, examples, [24], within).phrases(24) == right.phrases(24)
+    assert mended(right, examples, [24]).phrases(24) != right.phrases(24)
+    assert Recombiner(right, examples, continuing=within).derivations[24] == right[24]
+
+
 @given(st.data())
 def test_only_boundaries_move(task, data):
     """Whatever is given, phrases tile both sides in the same order, and none is lost."""
@@ -118,6 +132,8 @@ def test_only_boundaries_move(task, data):
     for own in range(0, len(items), 97):
         assert own == rank or after[own] == before[own]
     spans = after.phrases(rank)
+    longest = (before.spans[:, 1::2] - before.spans[:, ::2]).max(0)
+    assert ((after.spans[:, 1::2] - after.spans[:, ::2]).max(0) <= longest).all()
     assert all(start < stop and first < last for start, stop, first, last in spans)
     for side, length, given_cuts in zip((0, 2), lengths, cuts, strict=True):
         ends = sorted(span[side + 1] for span in spans)
