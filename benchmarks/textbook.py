@@ -189,8 +189,8 @@ def nodes_of(node: Topology) -> set[Topology]:
 def leaf_rules(chart: LeafChart, node: Topology, start: int, stop: int) -> Tensor:
     """Log of score * beta * beta, each split point of a target span: [split points, sentences].
 
-    Algorithms 4 and 5 as printed leave the rule score out of pi~; it belongs in (DESIGN.md 2), and
-    with it their normalisation term is the cell's own inside score.
+    Algorithms 4 and 5 as printed leave the rule score out of pi~; it belongs in, and with it their
+    normalisation term is the cell's own inside score.
     """
     first, second = node
     first_inside, second_inside = chart.inside[first], chart.inside[second]
@@ -212,7 +212,7 @@ def inside_leaf(
     """Algorithm 3: log Z [batch] and the charts.
 
     As printed it keeps one table a segment count, which mixes the nodes of a tree that have as many
-    leaves; here each node has its own (DESIGN.md 2). Sentences whose trees share their topology are
+    leaves; here each node has its own. Sentences whose trees share their topology are
     one batch.
     """
     groups: defaultdict[Topology, list[int]] = defaultdict(list)

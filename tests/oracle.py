@@ -1,6 +1,6 @@
 """Brute force: every tree and every target segmentation is listed, every quantity is a plain sum.
 
-Follows DESIGN.md section 2 to the letter and shares no code with the package: no dynamic
+Follows the definitions to the letter and shares no code with the package: no dynamic
 programs. Scores are float64 tensors, so gradients come from autograd through the sums.
 """
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as count_from
 from pathlib import Path
 
 import numpy as np
 from jsonargparse import ArgumentParser, Namespace
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.cli.arguments import command_parser, load_translator
@@ -46,6 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         batch_size=options.batch_size,
         segment_rate=options.segment_rate,
         seed=options.seed,
+        track=_track,
     )
     recombiner = Recombiner(
         derivations,
@@ -70,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
     write_lines(options.output_target, targets)
     _say(f"{len(new.pairs)} new pairs in {options.output_source} and {options.output_target}")
     if len(new.pairs) < wanted:
-        _say(f"{wanted} were asked for, but no more than these were found")
+        _say(f"{wanted} were wanted, but no more than these were found")
     coincidences = recombiner.tries.coincidences
     _say(f"{coincidences} coincidences with excluded sources, none of them written")
     if without := _without_tree(derivations):
@@ -153,6 +157,11 @@ def _without_tree(derivations: Derivations) -> int:
     return int((np.diff(derivations.ends) == 0).sum())
 
 
+def _track(batches: Sequence[NDArray[np.int64]], description: str) -> Iterable[NDArray[np.int64]]:
+    console = Console(stderr=True)
+    return track(batches, description, console=console, disable=not console.is_terminal)
+
+
 def _say(message: str) -> None:
     print(message, file=sys.stderr)
 
@@ -163,7 +172,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("target", help="their translations")
     parser.add_argument("--output_source", required=True, help="file for the new sources")
     parser.add_argument("--output_target", required=True, help="file for their translations")
-    parser.add_argument("--count", type=int | None, help="how many pairs; as many as there are")
+    parser.add_argument("--count", type=int | None, help="how many pairs; as many as are read")
     parser.add_argument(
         "--exclude",
         nargs="+",

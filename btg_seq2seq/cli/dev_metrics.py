@@ -9,9 +9,9 @@ from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.training.optimisation import TRANSLATIONS
 
 LOSSES = ("loss", "flat")  # the others depend on the estimator and on the step
-TRANSLATIONS = ("bleu", "chrf", "exact_match")
 TREES = ("posterior_trees", "prior_trees")
 
 

@@ -12,8 +12,9 @@ from btg_seq2seq.decoding.alignment import best_derivations
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.metrics import TextMetrics, bleu_with, text_metrics, tree_accuracy
-from btg_seq2seq.grammar import Leaf, Node, Tree
-from btg_seq2seq.text import Bitext, word_token_spans
+from btg_seq2seq.grammar import Tree
+from btg_seq2seq.text import Bitext
+from btg_seq2seq.text.gold_trees import gold_trees
 
 NUMBER = re.compile(r"^\d+ tokens, ")
 
@@ -58,7 +59,7 @@ def evaluate(
     bitext are over the words of the source.
     """
     bleu_with(tokenize)  # what is wrong with it is said before the work
-    gold = None if bitext.trees is None else gold_trees(translator, bitext)
+    gold = None if bitext.trees is None else gold_trees(translator.tokenizer, bitext)
     translations = translator.translate(bitext.source, mode, **settings)
     texts = [translation.text for translation in translations]
     metrics = text_metrics(texts, bitext.target, tokenize)
@@ -73,7 +74,7 @@ def evaluate(
 
 def parser_accuracy(translator: Translator, bitext: Bitext) -> dict[str, float]:
     """Share of right trees of both parsers, in percent, with the gold number of phrases."""
-    return _parser_accuracy(translator, bitext, *gold_trees(translator, bitext))
+    return _parser_accuracy(translator, bitext, *gold_trees(translator.tokenizer, bitext))
 
 
 def _parser_accuracy(
@@ -92,29 +93,3 @@ def _parser_accuracy(
         "posterior": tree_accuracy([one.tree if one else None for one in found], gold),
         "prior": tree_accuracy([one.prior_tree if one else None for one in found], gold),
     }
-
-
-def gold_trees(translator: Translator, bitext: Bitext) -> tuple[list[int], list[Tree]]:
-    """The gold trees over tokens, and which sentences they belong to."""
-    rows, gold = [], []
-    for row, (text, printed) in enumerate(zip(bitext.source, bitext.trees or [], strict=True)):
-        spans = word_token_spans(translator.tokenizer, text)
-        if not spans:
-            continue
-        tree = Tree.parse(printed)
-        if (tree.start, tree.stop) != (0, len(spans)):
-            raise ValueError(
-                f"{bitext.name}: line {row + 1}: the tree {tree} does not span the {len(spans)} "
-                "words of the source"
-            )
-        rows.append(row)
-        gold.append(over_tokens(tree, [0, *(stop for _, stop in spans)]))
-    return rows, gold
-
-
-def over_tokens(tree: Tree, fenceposts: Sequence[int]) -> Tree:
-    """A tree over words as one over tokens; word k ends at token ``fenceposts[k + 1]``."""
-    if isinstance(tree, Node):
-        left, right = (over_tokens(part, fenceposts) for part in (tree.left, tree.right))
-        return Node(left, right, tree.inverted)
-    return Leaf(fenceposts[tree.start], fenceposts[tree.stop])

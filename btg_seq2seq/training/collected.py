@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,15 @@ from btg_seq2seq.training.proposals import moved_leaves, one_boundary_moved
 from btg_seq2seq.training.segmentations import Leaves, SegmentationSum, likely_boundaries
 from btg_seq2seq.training.settings import ObjectiveSettings
 
+Track = Callable[[Sequence[NDArray[np.int64]], str], Iterable[NDArray[np.int64]]]
 MOST_SCORES = 2**24  # of target splits that are held at a time; 64 MB
+
+
+def untracked(
+    batches: Sequence[NDArray[np.int64]], description: str
+) -> Iterable[NDArray[np.int64]]:
+    """Show nothing."""
+    return batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +95,7 @@ class Derivations:
         seed: int = 0,
         processes: int = 1,
         rank: int = 0,
+        track: Track = untracked,
     ) -> Derivations:
         """The most probable derivations of a set under the model's posterior.
 
@@ -94,7 +103,8 @@ class Derivations:
         ``segment_rate``, into a number drawn from the geometric distribution by ``seed``. The
         posterior's tree may be ``compared`` with so many others, see ``_choose``. A batch has
         ``batch_size`` sentences, or fewer where they are long. Of several ``processes`` with the
-        same model each takes its share of the batches, and all get the whole.
+        same model each takes its share of the batches, and all get the whole. ``track`` is
+        given the batches, and goes through them while it shows how far that is.
         """
         uniforms = np.random.default_rng([seed, 1]).random(len(examples))
         order = np.argsort(examples.lengths.max(1), kind="stable")
@@ -103,7 +113,8 @@ class Derivations:
         was_training = model.training
         model.train(False)
         batches = _batches(order, examples.lengths.max(1), batch_size, 1 + compared)
-        for positions in islice(batches, rank, None, processes):
+        own = list(islice(batches, rank, None, processes))
+        for positions in track(own, "looking for derivations"):
             batch = collate([examples[int(position)] for position in positions])
             inputs = [batch[name] for name in ("input_ids", "attention_mask", "labels")]
             reading = model.read(*(tensor.to(model.device) for tensor in inputs))
@@ -188,7 +199,8 @@ def _choose(
     batch, count = len(pair.states), 1 + compared
     best = parsers.posterior.argmax
     first = (noise.uniforms(0, 1)[:, 0] * 2**20).long()
-    others = [one_boundary_moved(best, first + n, limit) for n in range(compared)]
+    limits = parsers.posterior.limits
+    others = [one_boundary_moved(best, first + n, limits) for n in range(compared)]
     trees = TreeBatch.interleaved([best, *others])
     several = pair.repeat(count)
     leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, limit)

@@ -17,7 +17,12 @@ import yaml  # type: ignore[import-untyped]
 
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.text.batches import TooLong
-from btg_seq2seq.training.optimisation import ENDING_SCHEDULES, OptimisationConfig, at_least
+from btg_seq2seq.training.optimisation import (
+    ENDING_SCHEDULES,
+    TRANSLATIONS,
+    OptimisationConfig,
+    at_least,
+)
 from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings
 
@@ -240,9 +245,25 @@ class TrainConfig:
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
                 "tokenizer of its own: leave the kind out, or choose pretrained"
             )
-        start = self.recombination.start
+        self._check_recombination()
+
+    def _check_recombination(self) -> None:
+        """Refuse to recombine sentences along trees that nothing has learned."""
+        start, estimator = self.recombination.start, self.objective.estimator
+        if start is None:
+            return
+        if self.model.max_segments == 1 or self.objective.flat_weight == 1:
+            raise ValueError(
+                "recombination.start is set, but with model.max_segments 1, or "
+                "objective.flat_weight 1, there are no trees to recombine sentences by"
+            )
+        if self.recombination.compared and estimator != "robust":
+            raise ValueError(
+                "recombination.compared asks how well phrases translate each other in both "
+                f"directions, which the estimator {estimator} does not learn: set it to 0"
+            )
         untaught = self.objective.flat_steps + self.objective.uniform_steps
-        if start is not None and start < untaught:
+        if start < untaught:
             raise ValueError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
                 "and uniform_steps) the parsers learn nothing: their trees would be random"
@@ -261,6 +282,11 @@ class TrainConfig:
         if schedule in ENDING_SCHEDULES:
             reasons["optimisation.steps"] = (
                 f", and with the {schedule} schedule every step depends on their number"
+            )
+        metric = self.optimisation.metric
+        if metric in TRANSLATIONS:
+            reasons["optimisation.translate_dev"] = (
+                f", and the best checkpoint was chosen by {metric} of these sentences"
             )
         return [
             f"{name}: {here[name]} here, {there[name]} there{reasons.get(name, '')}"

@@ -7,15 +7,23 @@ for the two sides. Here the frames are found by asking the tokenizer, and taken 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import language_id
-from btg_seq2seq.text import Bitext, EncodedBitext, encode_bitext, load_tokenizer, train_tokenizer
+from btg_seq2seq.text import (
+    Bitext,
+    EncodedBitext,
+    encode_bitext,
+    load_tokenizer,
+    read_lines,
+    train_tokenizer,
+)
 from btg_seq2seq.text.batches import TokenTable, TooLong
 from btg_seq2seq.training.config import DataConfig, TrainConfig
 
@@ -45,15 +53,27 @@ class Bitexts:
             dev = Bitext.from_files(config.dev_source, config.dev_target, config.dev_trees)
         return cls(train, dev)
 
+    def excluding(self, paths: Iterable[str]) -> Bitexts:
+        """The same, and the sources of files are excluded too."""
+        return replace(self, excluded=[*self.excluded, *chain(*map(read_lines, paths))])
+
     @property
     def checksums(self) -> dict[str, str]:
         """What the texts are, in short: whoever resumes a run must have the same."""
         sums = {}
         for name, bitext in (("train", self.train), ("dev", self.dev)):
             if bitext is not None:
-                lines = "\n".join([*bitext.source, *bitext.target]).encode()
-                sums[name] = f"{len(bitext)} pairs with checksum {zlib.crc32(lines):08x}"
+                gold = [*(bitext.trees or []), *(bitext.segmentations or [])]
+                lines = [*bitext.source, *bitext.target, *gold]
+                sums[name] = f"{len(bitext)} pairs with checksum {_checksum(lines)}"
+        if self.excluded:
+            count = len(self.excluded)
+            sums["excluded"] = f"{count} lines with checksum {_checksum(self.excluded)}"
         return sums
+
+
+def _checksum(lines: Sequence[str]) -> str:
+    return f"{zlib.crc32(chr(10).join(lines).encode()):08x}"
 
 
 def first_pairs(bitext: Bitext, count: int) -> Bitext:

@@ -9,6 +9,7 @@ DEFAULT_BATCH_SIZE = 64
 # Measures of which less is better, beside every loss: its parts, and what programs may measure.
 LESS_IS_BETTER = {"flat", "phrases", "reverse", "parsing", "divergence"}
 LESS_IS_BETTER |= {"prior", "posterior", "leaves", "perplexity", "ter", "aer"}
+TRANSLATIONS = ("bleu", "chrf", "exact_match")  # measures of translate_dev sentences
 ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
 
 

@@ -159,7 +159,10 @@ def _rare(chosen: Mapping[int, TokenPair], rare: float) -> set[int]:
 
 
 def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """Tokens within a word: a phrase that starts with one, or ends before one, cuts a word."""
+    """Tokens within a word: a phrase that starts with one, or ends before one, cuts a word.
+
+    ``ValueError`` where a tokenizer does not say, as those whose tokens are bytes.
+    """
     vocabulary = tokenizer.get_vocab()
     special = set(tokenizer.all_special_tokens)
     names: dict[int, str] = bytes_to_unicode()  # type: ignore[no-untyped-call]
@@ -168,6 +171,12 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     word_starts, continuation = ("▁", "Ġ"), "##"
     marked = any(token.startswith(word_starts) for token in vocabulary if token not in special)
     glued = any(token.startswith(continuation) for token in vocabulary)
+    if not (marked or glued) and len(tokenizer.tokenize("words")) > 1:
+        raise ValueError(
+            f"the tokens of {type(tokenizer).__name__} do not say where words begin: sentences "
+            "cannot be recombined without cutting words; leave recombination out (no "
+            "recombination.start), or choose another model or tokenizer"
+        )
 
     def continues(token: str) -> bool:
         if token in special:

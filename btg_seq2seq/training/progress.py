@@ -9,11 +9,11 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed
@@ -35,7 +35,10 @@ from transformers.utils import logging
 DEV = "eval_"  # what the trainer puts before measures of the dev set
 METRICS_FILE = "metrics.jsonl"
 FIRST = ["loss", "flat"]  # where a line starts
+SECONDS_BETWEEN_LINES = 60.0
 HIDDEN = ("epoch", "step", "learning_rate", "grad_norm")  # in the file, not on the screen
+
+T = TypeVar("T")
 
 
 def described(values: Mapping[str, float]) -> str:
@@ -67,7 +70,7 @@ class ProgressReport(TrainerCallback):
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.bar = Progress(
-            TextColumn("[bold]training"),
+            TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -88,6 +91,22 @@ class ProgressReport(TrainerCallback):
     def say(self, line: str) -> None:
         """Print a line above the bar."""
         self.console.print(line, markup=False)
+
+    def track(self, items: Sequence[T], description: str) -> Iterator[T]:
+        """Go through items with a bar, or a line at first and every minute."""
+        task = self.bar.add_task(description, total=len(items), terms="")
+        began = said = time.monotonic()
+        if not self.console.is_terminal:
+            self.say(description)
+        for done, item in enumerate(items, 1):
+            yield item
+            self.bar.update(task, completed=done)
+            now = time.monotonic()
+            if not self.console.is_terminal and now - said >= SECONDS_BETWEEN_LINES:
+                left = _clock((now - began) * (len(items) - done) / done)
+                self.say(f"{description}: {done}/{len(items)}  left {left}")
+                said = now
+        self.bar.remove_task(task)
 
     def __enter__(self) -> ProgressReport:
         return self
@@ -111,17 +130,21 @@ class ProgressReport(TrainerCallback):
         elif self.console.is_terminal:
             self.bar.update(self.task, terms=described(logs))
         else:
-            left = self._seconds_left(state)
+            left = self._time_left(state)
             self.say(f"step {state.global_step}/{state.max_steps}  {described(logs)}  left {left}")
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
         self.bar.stop()
 
-    def _seconds_left(self, state: TrainerState) -> str:
+    def _time_left(self, state: TrainerState) -> str:
         done = max(1, state.global_step - self.first_step)
-        seconds = (time.monotonic() - self.began) * (state.max_steps - state.global_step) / done
-        hours, minutes = divmod(round(seconds) // 60, 60)
-        return f"{hours}:{minutes:02}:{round(seconds) % 60:02}"
+        steps = state.max_steps - state.global_step
+        return _clock((time.monotonic() - self.began) * steps / done)
+
+
+def _clock(seconds: float) -> str:
+    hours, minutes = divmod(round(seconds) // 60, 60)
+    return f"{hours}:{minutes:02}:{round(seconds) % 60:02}"
 
 
 class MetricsFile(TrainerCallback):

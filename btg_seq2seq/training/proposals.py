@@ -33,11 +33,11 @@ def moved_trees(crf: TreeCRF, turned: float = 0.0, limit: int | None = None) -> 
     return TreeCRF(scores, crf.sizes.lengths, crf.sizes.segments, limit)
 
 
-def one_boundary_moved(trees: TreeBatch, move: Tensor, limit: int | None = None) -> TreeBatch:
+def one_boundary_moved(trees: TreeBatch, move: Tensor, limits: Tensor) -> TreeBatch:
     """The same trees, each with one of its source boundaries up to three tokens away.
 
     ``move``, ``[batch]``, are numbers of which six in a row move one boundary in different ways. A
-    tree stays as it is where a phrase would be empty or longer than ``limit``.
+    tree stays as it is where a phrase would be empty, or longer than ``limits``, ``[batch]``.
     """
     if not trees.splits.shape[1]:  # only trees of one leaf
         return trees
@@ -52,8 +52,7 @@ def one_boundary_moved(trees: TreeBatch, move: Tensor, limit: int | None = None)
     behind = torch.where(is_node & (trees.splits > old), trees.splits, ends).amin((1, 2))
     first, second = new[:, 0, 0] - before, behind - new[:, 0, 0]
     possible = (first > 0) & (second > 0) & (trees.segments > 1)
-    if limit is not None:
-        possible &= torch.maximum(first, second) <= limit
+    possible &= torch.maximum(first, second) <= limits
     moved = torch.where((trees.splits == old) & is_node, new, trees.splits)
     return replace(trees, splits=torch.where(possible[:, None, None], moved, trees.splits))
 

@@ -35,7 +35,7 @@ class RecombinationSettings:
 
     rate: float = 1.0
     """Probability that a part of a tree is replaced. Its own parts may be replaced in turn, so at 1
-    every phrase of the result comes from another sentence."""
+    every phrase of the result is drawn anew, but for those that begin or end within a word."""
 
     overlap: float = 0.25
     """Places in trees exchange phrases if what stands there overlaps by this much: 0 is nothing, 1
@@ -49,9 +49,10 @@ class RecombinationSettings:
     def __post_init__(self) -> None:
         for name in ("rate", "rare"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)}")
+                value = getattr(self, name)
+                raise ValueError(f"recombination: {name} must lie between 0 and 1, not {value}")
         if self.overlap <= 0:
-            raise ValueError(f"overlap must be more than 0, not {self.overlap}")
+            raise ValueError(f"recombination: overlap must be more than 0, not {self.overlap}")
 
 
 class Tries(NamedTuple):

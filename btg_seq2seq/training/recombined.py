@@ -22,7 +22,7 @@ import torch
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Collator, EncodedBitext
 from btg_seq2seq.text.batches import WINDOW_BATCHES
-from btg_seq2seq.training.collected import Derivations
+from btg_seq2seq.training.collected import Derivations, Track, untracked
 from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner, Tries
 from btg_seq2seq.training.settings import ObjectiveSettings
 
@@ -94,6 +94,7 @@ class RecombinedBatches:
         boundary_threshold: the objective's, for collecting derivations.
         accumulated: batches of an update, where gradients are accumulated.
         processes, rank: of how many processes this is which.
+        track: shows how far the collecting of derivations is.
     """
 
     def __init__(
@@ -109,11 +110,12 @@ class RecombinedBatches:
         accumulated: int = 1,
         processes: int = 1,
         rank: int = 0,
+        track: Track = untracked,
     ) -> None:
         self.config, self.examples, self.seed = config, examples, seed
         self.size, self.accumulated = size, accumulated
         self.boundary_threshold = boundary_threshold
-        self.processes, self.rank = processes, rank
+        self.processes, self.rank, self.track = processes, rank, track
         self.excluded, self.continuing = excluded, continuing
         self.collate = Collator(pad)
         self.derivations: Derivations | None = None
@@ -150,6 +152,7 @@ class RecombinedBatches:
                 boundary_threshold=self.boundary_threshold,
                 processes=self.processes,
                 rank=self.rank,
+                track=self.track,
             )
         )
 

@@ -26,7 +26,8 @@ from transformers import (
 )
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import EncodedBitext, load_tokenizer, read_lines, write_lines
+from btg_seq2seq.text import EncodedBitext, load_tokenizer, write_lines
+from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.training.build import build_model, describe, resumed_model
 from btg_seq2seq.training.checkpoints import (
     FOLDER,
@@ -35,6 +36,7 @@ from btg_seq2seq.training.checkpoints import (
     average,
     put_weights,
 )
+from btg_seq2seq.training.collected import Track, untracked
 from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -112,12 +114,15 @@ def train(
     """
     directory = Path(config.output)
     bitexts = Bitexts.from_files(config.data) if bitexts is None else bitexts
+    if config.recombination.start is not None:
+        bitexts = bitexts.excluding(config.recombination.exclude)
     arguments = training_arguments(config, bitexts.dev is not None)
     is_main = arguments.process_index == 0
     with ExitStack() as stack:
         stack.enter_context(without_bars())
         progress = stack.enter_context(ProgressReport()) if is_main and not quiet else None
         say: Callable[[str], None] = progress.say if progress else lambda line: None
+        track: Track = progress.track if progress else untracked
         if is_main:
             check_directory(directory, config, bitexts, resume, overwrite)
         last = Checkpoints(directory).last if resume and not overwrite else None
@@ -127,7 +132,7 @@ def train(
         torch.set_flush_denormal(True)
         stack.callback(torch.set_flush_denormal, False)  # it is a state of the whole thread
 
-        trainer = build_trainer(config, arguments, bitexts, metrics, last, say)
+        trainer = build_trainer(config, arguments, bitexts, metrics, last, say, track)
         trainer.get_train_dataloader()  # refuses batches that are too small
         wait(arguments)
         if is_main:  # not earlier: settings that do not work must not cost the old run
@@ -249,6 +254,7 @@ def build_trainer(
     metrics: Metrics | None,
     last: Path | None,
     say: Callable[[str], None],
+    track: Track,
 ) -> BTGTrainer:
     """Tokenizer, model, data and trainer; says what they are."""
     is_gold = config.objective.estimator == "gold"
@@ -278,6 +284,8 @@ def build_trainer(
     data = encode(bitexts.train, tokenizer, frames, limit, on_too_long)
     dev, dev_data = bitexts.dev, None
     if dev is not None:
+        if dev.trees is not None and dev.segmentations is None:
+            gold_trees(tokenizer, dev)  # refuses now what an evaluation would refuse later
         dev_data = encode(dev, tokenizer, frames, longest, "skip")
         dev = encoded_pairs(dev, dev_data)
 
@@ -300,7 +308,7 @@ def build_trainer(
         dev_data=dev_data,
         dev=dev,
         metrics=metrics,
-        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data),
+        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track),
     )
 
 
@@ -310,15 +318,12 @@ def recombined_batches(
     tokenizer: PreTrainedTokenizerBase,
     bitexts: Bitexts,
     data: EncodedBitext,
+    track: Track,
 ) -> RecombinedBatches | None:
     """What recombines sentences in training, if the settings ask for it."""
     if config.recombination.start is None:
         return None
-    held_out = list(bitexts.excluded)
-    if bitexts.dev is not None:
-        held_out += bitexts.dev.source
-    for path in config.recombination.exclude:
-        held_out += read_lines(path)
+    held_out = [*bitexts.excluded, *(bitexts.dev.source if bitexts.dev else [])]
     return RecombinedBatches(
         config.recombination,
         data,
@@ -331,6 +336,7 @@ def recombined_batches(
         arguments.gradient_accumulation_steps,
         arguments.world_size,
         arguments.process_index,
+        track,
     )
 
 

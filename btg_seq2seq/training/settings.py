@@ -67,7 +67,8 @@ class ObjectiveSettings:
 
     boundary_threshold: float = 0.05
     """Target phrases meet only where their probability to do so is at least this much, by the
-    leaf parser and with its boundaries moved (robust); 0 to sum over all segmentations."""
+    leaf parser and with its boundaries moved (robust, and where derivations are collected to
+    recombine sentences); 0 to sum over all segmentations."""
 
     reversed_gradient: bool | None = None
     """Whether the posterior parser also trains the model that it reads a pair with, target in the
@@ -77,7 +78,8 @@ class ObjectiveSettings:
     uniform_steps: int = 0
     """For so many steps at first, phrases are learned from derivations drawn by parsers whose
     scores are all equal, and the parsers themselves wait: what they would learn from phrases that
-    mean nothing yet is hard to unlearn."""
+    mean nothing yet is hard to unlearn. A hundred or more for random weights; a model that can
+    translate already, pretrained or after flat_steps, does without."""
 
     flat_steps: int = 0
     """For so many steps before that, only whole sentences are learned: a plain seq2seq model."""

@@ -7,10 +7,11 @@ from tiny_tokenizers import TwoLanguages
 from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.decoding.alignment import best_derivations
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.evaluation.evaluate import evaluate, gold_trees, over_tokens, parser_accuracy
+from btg_seq2seq.evaluation.evaluate import evaluate, parser_accuracy
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import Bitext, train_tokenizer
+from btg_seq2seq.text.gold_trees import gold_trees, over_tokens
 
 SOURCE = ["the dog saw it", "", "it saw the dog", "the dog"]
 TARGET = ["saw it the dog", "", "the dog it saw", "it"]
@@ -38,7 +39,7 @@ def test_trees_over_tokens():
 def test_accuracy_of_trees(translator):
     """The model's own trees, as trees over words, are right."""
     bitext = Bitext(SOURCE, TARGET, TREES)
-    rows, gold = gold_trees(translator, bitext)
+    rows, gold = gold_trees(translator.tokenizer, bitext)
     assert rows == [0, 2, 3]
     assert [tree.segments for tree in gold] == [2, 2, 1]
     aligned = translator.align([SOURCE[0]], [TARGET[0]], 2)[0].derivation.tree

@@ -131,7 +131,9 @@ def test_words_alone_are_compared_with_nothing(model_and_examples):
 @given(st.integers(0, 2**20))
 def test_one_boundary_is_moved_in_all_ways(first):
     batch = TreeBatch.from_trees(TREES)
-    moves = [one_boundary_moved(batch, torch.full((4,), first + n)) for n in range(12)]
+    moves = [
+        one_boundary_moved(batch, torch.full((4,), first + n), batch.lengths) for n in range(12)
+    ]
     for row, tree in enumerate(TREES):
         own = set(tree.phrases)
         found = {str(move[row]) for move in moves}
@@ -157,6 +159,6 @@ def test_one_boundary_is_moved_in_all_ways(first):
 def test_no_phrase_becomes_longer_than_the_limit():
     batch = TreeBatch.from_trees(TREES[:3])
     for move in range(12):
-        moved = one_boundary_moved(batch, torch.full((3,), move), limit=5)
+        moved = one_boundary_moved(batch, torch.full((3,), move), torch.full((3,), 5))
         phrases = [phrase for tree in moved for phrase in tree.phrases]
         assert max(stop - start for start, stop in phrases) <= 5

@@ -155,6 +155,29 @@ def test_sentences_are_not_recombined_before_there_are_trees():
 
 
 @pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"model": ModelConfig(max_segments=1)}, "there are no trees"),
+        ({"objective": ObjectiveSettings(flat_weight=1)}, "there are no trees"),
+        ({"objective": ObjectiveSettings("paper")}, "the estimator paper does not learn"),
+    ],
+)
+def test_sentences_are_not_recombined_by_trees_that_nobody_learns(sections, message):
+    TrainConfig("run", **sections, recombination=RecombinationConfig(compared=2))
+    with pytest.raises(ValueError, match=message):
+        TrainConfig("run", **sections, recombination=RecombinationConfig(start=5, compared=2))
+
+
+@pytest.mark.parametrize(("metric", "may_change"), [("loss", True), ("bleu", False)])
+def test_what_the_best_checkpoint_is_chosen_by_may_not_change(metric, may_change):
+    here, there = (
+        TrainConfig("a", optimisation=OptimisationConfig(metric=metric, translate_dev=count))
+        for count in (5, 6)
+    )
+    assert (here.differences(there) == []) == may_change
+
+
+@pytest.mark.parametrize(
     ("metric", "greater"),
     [
         *(

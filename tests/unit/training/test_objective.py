@@ -9,9 +9,10 @@ from btg_seq2seq.grammar import Leaf, Node, TreeBatch
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
-from btg_seq2seq.training import BTGObjective, ObjectiveSettings, objective
+from btg_seq2seq.training import BTGObjective, ObjectiveSettings, objective, robust
 from btg_seq2seq.training.derivation import Derivation, Parsers, draw_segments, length_shares
 from btg_seq2seq.training.noise import Noise
+from btg_seq2seq.training.proposals import moved_trees
 from btg_seq2seq.training.settings import Step, scheduled
 
 END = 1
@@ -45,11 +46,11 @@ def derivations(model, parsers):
         yield given, log_prob
 
 
-def exact_bound(model, entropy_weight=1.0):
+def exact_bound(model, entropy_weight, kl_weight):
     """-ELBO at n = 2 by enumeration, without a single sample."""
     pair = model.read(**INPUT).pair
     parsers = Parsers.of(model, pair, torch.tensor([2]))
-    bound = -parsers.posterior.kl(parsers.prior)
+    bound = -kl_weight * parsers.posterior.kl(parsers.prior)
     for derivation, log_prob in derivations(model, parsers):
         tree = parsers.posterior.log_prob(derivation.trees).exp()
         bound = bound + log_prob.exp() * derivation.log_prob
@@ -75,13 +76,16 @@ def gradients(model, loss):
     [
         ObjectiveSettings("paper", baseline="self-critical", samples=1),
         ObjectiveSettings("paper", baseline="leave-one-out", samples=2),
-        ObjectiveSettings("paper", baseline="self-critical", samples=1, entropy_weight=0.3),
+        ObjectiveSettings(
+            "paper", baseline="self-critical", samples=1, entropy_weight=0.3, kl_weight=0.6
+        ),
     ],
 )
 @pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
 def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch):
     model = tiny_model(phrase_encoding=phrase_encoding)
-    expected = gradients(model, exact_bound(model, settings.entropy_weight))
+    weights = settings.entropy_weight, settings.kl_weight
+    expected = gradients(model, exact_bound(model, *weights))
     # Every way the samples could have come out, weighted by its probability.
     total = torch.zeros((), dtype=torch.float64)
     for choice in itertools.product(range(8), repeat=settings.samples):
@@ -100,6 +104,71 @@ def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch
         # T5's attention takes its softmax in float32, whatever the weights are.
         tolerance = 1e-6 if name.startswith("backbone") else 1e-10
         torch.testing.assert_close(actual[name], expected[name], rtol=tolerance, atol=tolerance)
+
+
+def objective_at(model, step=0, **settings):
+    model.objective = BTGObjective(ObjectiveSettings(**settings))
+    model.objective.step = step
+    return model(**INPUT, index=torch.tensor([7]))
+
+
+def test_rewards_are_scaled():
+    """A straight line: what is drawn, and so all the rest, stays the same."""
+    model = tiny_model()
+    none, half, whole = (
+        objective_at(model, estimator="paper", reward_scale=scale, flat_weight=0.0).loss
+        for scale in (0.0, 0.5, 1.0)
+    )
+    torch.testing.assert_close(whole - half, half - none)
+    assert (whole - none).abs() > 1e-6
+
+
+@pytest.mark.parametrize("uniform_steps", [0, 10])
+def test_the_reverse_direction_is_weighed(uniform_steps):
+    settings = {"reverse_weight": {0: 0.0, 4: 2.0}, "uniform_steps": uniform_steps}
+    terms = objective_at(tiny_model(), step=1, **settings).terms
+    others = terms["phrases"] + terms.get("parsing", 0)
+    torch.testing.assert_close(terms["loss"], others + 0.5 * terms["reverse"])
+
+
+def test_who_learns_from_the_reversed_pass():
+    def learns(estimator, chosen=None):
+        return BTGObjective(ObjectiveSettings(estimator, reversed_gradient=chosen)).learns_reversed
+
+    assert learns("paper")
+    assert not learns("robust")
+    assert not learns("paper", False)
+    assert learns("robust", True)
+
+
+def test_nodes_are_turned_as_scheduled(monkeypatch):
+    seen = []
+
+    def spy(crf, turned, limit):
+        seen.append(turned)
+        return moved_trees(crf, turned, limit)
+
+    monkeypatch.setattr(robust, "moved_trees", spy)
+    for step in (0, 5, 10):
+        objective_at(tiny_model(), step, turned={0: 0.4, 10: 0.2})
+    assert seen == pytest.approx([0.4, 0.3, 0.2])
+
+
+DIAGNOSTICS = {"flat", "parsed", "loss", "phrases", "divergence", "tree_entropy"}
+DIAGNOSTICS |= {"leaf_entropy", "log_posterior", "reward_deviation"}
+DIAGNOSTICS |= {f"phrases_from_{length}" for length in (1, 2, 4, 8)}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "more"),
+    [("paper", set()), ("robust", {"reverse", "parsing", "effective_samples"})],
+)
+def test_what_is_told_of_a_step(estimator, more):
+    terms = objective_at(tiny_model(), estimator=estimator).terms
+    assert terms.keys() == DIAGNOSTICS | more
+    assert all(term.isfinite() for term in terms.values())
+    assert terms["log_posterior"] < 0 < terms["tree_entropy"]
+    assert terms["reward_deviation"] > 0
 
 
 @pytest.mark.parametrize("estimator", ["paper", "robust"])

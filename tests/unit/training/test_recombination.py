@@ -9,7 +9,7 @@ from byte_level import byte_level_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
+from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from btg_seq2seq.grammar import Leaf, Tree
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
@@ -356,6 +356,11 @@ def test_which_tokens_continue_a_word():
     word_pieces.pre_tokenizer = pre_tokenizers.Whitespace()
     fast = PreTrainedTokenizerFast(tokenizer_object=word_pieces, unk_token="[UNK]")
     assert names(fast) == {"##s"}
+
+
+def test_words_of_bytes_alone_cannot_be_told():
+    with pytest.raises(ValueError, match="do not say where words begin"):
+        continuing_tokens(ByT5Tokenizer())
 
 
 def test_derivations_are_saved_and_loaded(tmp_path):

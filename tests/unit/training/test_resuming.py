@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from btg_seq2seq.training import run as run_module
 from btg_seq2seq.training.checkpoints import Checkpoints, average
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.progress import TrainingInterrupted
+from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 
@@ -233,6 +235,29 @@ def test_other_texts_cannot_be_gone_on_with(tmp_path):
     corrected.target[3] += " ."
     with pytest.raises(ValueError, match="cannot resume: the dev text"):
         run(config, Bitexts(bitexts.train, corrected), resume=True)
+
+
+def test_other_derivations_and_exclusions_are_other_texts():
+    train = tiny_bitext("train", 5)
+    plain, gold = Bitexts(train), Bitexts(replace(train, trees=["[0:1 1:2]"] * 5))
+    other = Bitexts(replace(train, trees=["<0:1 1:2>"] * 5))
+    assert len({bitexts.checksums["train"] for bitexts in (plain, gold, other)}) == 3
+    sums = [
+        Bitexts(train, excluded=lines).checksums.get("excluded") for lines in ([], ["a"], ["b"])
+    ]
+    assert sums[0] is None
+    assert len(set(sums)) == 3
+
+
+def test_excluded_files_may_not_change_either(tmp_path):
+    config = tiny_config(tmp_path / "run", steps=2)
+    held_out = tmp_path / "held.out"
+    held_out.write_text("s1 s2\n", encoding="utf-8")
+    config.recombination = RecombinationConfig(start=1, exclude=[str(held_out)])
+    run(config)
+    held_out.write_text("s1 s3\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="cannot resume: the excluded text"):
+        run(config, resume=True)
 
 
 def test_settings_that_may_change_are_obeyed_when_a_run_goes_on(tmp_path):

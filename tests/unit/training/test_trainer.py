@@ -1,5 +1,7 @@
 """Training runs: stopped with reasons, and normalised over what they should be."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tiny_runs import task, tiny_bitext, tiny_bitexts, tiny_config
@@ -147,6 +149,27 @@ def test_the_parsers_have_a_learning_rate_of_their_own(tmp_path):
     }
     changed = {name for name, pair in weights.items() if not torch.equal(*pair)}
     assert {name.split(".")[0] for name in changed} == {"prior", "posterior", "leaves"}
+
+
+def test_norms_and_biases_do_not_decay(tmp_path):
+    """Gradients are clipped to nothing, so that decay is all that a weight feels."""
+    options = {"steps": 1, "learning_rate": 1e-2, "warmup": 0, "clip": 1e-30}
+    bitexts = Bitexts(tiny_bitext("train", 50))
+    still, decayed = (
+        run(tiny_config(tmp_path / str(decay), weight_decay=decay, **options), bitexts).model
+        for decay in (0.0, 5.0)
+    )
+    for name, weight in still.named_parameters():
+        change = (decayed.get_parameter(name) - weight).abs().sum()
+        assert (change > 0) == ("norm" not in name and "bias" not in name), name
+
+
+def test_dev_trees_that_do_not_fit_are_refused_at_once(tmp_path):
+    dev = replace(tiny_bitext("dev", 3), trees=["[0:1 1:2]"] * 3)
+    config = tiny_config(tmp_path / "run", flat=True)
+    with pytest.raises(ValueError, match=r"dev\.tgt: line 1: the tree .* does not span"):
+        run(config, Bitexts(tiny_bitext("train", 50), dev))
+    assert not (tmp_path / "run").exists()
 
 
 def test_sentences_too_long_for_the_grammar_train_flat_and_are_counted(tmp_path, capsys):
