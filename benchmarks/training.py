@@ -182,7 +182,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--segments", type=int, default=3, help="most phrases a sentence")
-    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=6)
     parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
     parser.add_argument("--memory", choices=MEMORY, help=argparse.SUPPRESS)
     return parser.parse_args()

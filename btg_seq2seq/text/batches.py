@@ -206,16 +206,26 @@ def _pad(rows: list[Tensor], value: int) -> Tensor:
 
 
 def parts_of(batch: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    """Cut what a ``Collator`` made into ``count`` parts, or fewer, without padding they share."""
+    """Cut what a ``Collator`` made into ``count`` parts, or fewer, without padding they share.
+
+    Sentences with targets of like length, whose decoding takes most of the time, come together.
+    """
+    if count == 1:
+        return [dict(batch)]
     size = math.ceil(len(batch["input_ids"]) / count)
+    order = (batch["labels"] != IGNORED).sum(1).argsort(stable=True)
     parts = []
-    for first in range(0, len(batch["input_ids"]), size):
-        part = {name: value[first : first + size] for name, value in batch.items()}
+    for rows in torch.split(order, size):
+        part = {name: _rows(value, rows) for name, value in batch.items()}
         source = int(part["attention_mask"].sum(1).max())
         target = int((part["labels"] != IGNORED).sum(1).max())
         part |= {name: part[name][:, :source] for name in ("input_ids", "attention_mask")}
         parts.append(part | {"labels": part["labels"][:, :target]})
     return parts
+
+
+def _rows(values: Any, rows: Tensor) -> Any:
+    return values[rows] if isinstance(values, Tensor) else [values[row] for row in rows.tolist()]
 
 
 class BucketSampler(Sampler[list[int]]):
