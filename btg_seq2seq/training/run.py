@@ -298,6 +298,9 @@ def build_trainer(
             f"{flat} training pairs have more than max_grammar_length="
             f"{config.model.max_grammar_length} tokens on a side and train flat, without trees"
         )
+    start, steps = config.recombination.start, config.optimisation.steps
+    if start is not None and start >= steps:
+        say(f"recombination.start is {start}, but there are {steps} steps: nothing is recombined")
     say(f"output: {config.output}")
     return BTGTrainer(
         model,

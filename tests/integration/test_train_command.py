@@ -74,6 +74,17 @@ class Interrupt(TrainerCallback):  # type: ignore[no-untyped-call, unused-ignore
             os.kill(os.getpid(), signal.SIGINT)
 
 
+def test_what_will_not_be_done_is_said(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--output", str(tmp_path / "run"), "--optimisation.steps", "1"]
+    arguments += ["--model.max_grammar_length", "3", "--recombination.start", "1"]
+    assert main(["train", config, *arguments]) == 0
+    said = capsys.readouterr().err
+    assert "more than max_grammar_length=3 tokens on a side and train flat" in said
+    assert "recombination.start is 1, but there are 1 steps" in said
+
+
 def test_ctrl_c_says_how_to_go_on(
     config: str,
     tmp_path: Path,
