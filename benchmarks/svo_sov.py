@@ -31,6 +31,7 @@ WATCHED = 500  # dev sentences that a run is watched with
 # What a system changes in the file of its split.
 SYSTEMS: dict[str, list[str]] = {
     "btg": [],
+    "sampled": ["--objective.summed_length", "0"],
     "paper": [
         *("--objective.estimator", "paper", "--recombination.start", "null"),
         *("--optimisation.steps", "1000", "--model.position_spread", "null"),
@@ -46,6 +47,7 @@ SYSTEMS: dict[str, list[str]] = {
 }
 NAMES = {
     "btg": "BTG-Seq2Seq",
+    "sampled": "with one target segmentation a tree, as for long sentences",
     "paper": "with the paper's estimator, leave-one-out, no recombination",
     "published": "as published: self-critical, sentence states",
     "seq2seq": "seq2seq",
@@ -162,6 +164,7 @@ NOTE = (
 def parse_arguments() -> argparse.Namespace:
     parser = harness.arguments("svo_sov", __doc__)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first_seed", type=int, default=0)
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--splits", nargs="+", choices=get_args(Split), default=get_args(Split))
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side, a thread each")
@@ -195,7 +198,7 @@ def main() -> int:
     jobs = [
         (system, split, seed)
         for system in options.systems
-        for seed in range(options.seeds)
+        for seed in range(options.first_seed, options.first_seed + options.seeds)
         for split in options.splits
     ]
     if not options.report:

@@ -246,6 +246,11 @@ def main() -> int:
         )
         for estimator, step in parsed.items()
     ]
+    alike = [
+        f"{memory[of] / memory[to]:.1f}x"
+        for to, names in (("plain, in parts", MEMORY_BARS), ("plain", IN_ONE_PIECE))
+        for of in names
+    ]
     note = (
         f"Forward and backward of {options.batch} sentence pairs of about 38 and 34 tokens, T5 "
         f"d = {options.hidden}, {options.layers}+{options.layers} layers, vocabulary {VOCABULARY}, "
@@ -253,7 +258,9 @@ def main() -> int:
         f"fastest of {options.repetitions} interleaved calls. No target is short enough to be "
         f"summed over (summed_length: {ROBUST.summed_length}). But for the plain step, and where "
         f"it says otherwise, a batch is computed in {PARTS} parts, as by default in training. The "
-        "floor counts a backward pass as two forward ones, so a step may come out a bit below it."
+        "floor counts a backward pass as two forward ones, so a step may come out a bit below it. "
+        f"Memory like with like: in parts, the paper's step has {alike[0]} (sentence states) and "
+        f"{alike[1]} (phrases alone) that of a plain one; in one piece, {alike[2]} and {alike[3]}."
     )
     report = harness.Report("training", note, HEADER, rows, bars)
     return report.write(options, seconds=seconds, memory=memory)

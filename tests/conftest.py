@@ -1,12 +1,15 @@
 """Settings for the whole suite: one torch thread, and hypothesis draws the same cases every run.
 
-`HYPOTHESIS_PROFILE=thorough pytest` searches further, with fresh cases.
+`HYPOTHESIS_PROFILE=thorough pytest` searches further, with fresh cases. With BTG_TEST_MT5_TOKENIZER
+set to a directory with mT5's tokenizer, that one is tested too.
 """
 
 import os
 
+import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from transformers import AutoTokenizer
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
@@ -19,3 +22,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 torch.set_num_threads(1)
+
+
+@pytest.fixture
+def mt5():
+    """The tokenizer of mT5, as it is on the hub."""
+    if "BTG_TEST_MT5_TOKENIZER" not in os.environ:
+        pytest.skip("set BTG_TEST_MT5_TOKENIZER to a directory with mT5's tokenizer")
+    return AutoTokenizer.from_pretrained(os.environ["BTG_TEST_MT5_TOKENIZER"])

@@ -17,9 +17,9 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.cli.arguments import command_parser, load_translator
 from btg_seq2seq.text import Bitext, read_lines, write_lines
+from btg_seq2seq.training.checks import at_least
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import Frames, encode
-from btg_seq2seq.training.optimisation import at_least
 from btg_seq2seq.training.partners import continuing_tokens
 from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
 
@@ -34,13 +34,14 @@ def main(arguments: Sequence[str]) -> int:
     settings = RecombinationSettings(rate=options.rate, overlap=options.overlap, rare=options.rare)
     excluded = [line for path in options.exclude for line in read_lines(path)]
     bitext = Bitext.from_files(options.source, options.target)
+    if not len(bitext):
+        raise ValueError(f"{options.source} is empty: there is nothing to recombine")
     wanted = len(bitext) if options.count is None else options.count
-    if wanted < 1:
-        raise ValueError(f"--count must be 1 or more, not {wanted}")
 
     translator = load_translator(options)
     model, tokenizer = translator.model, translator.tokenizer
     longest = model.backbone.family.longest(model.backbone.model.config)
+    continuing = continuing_tokens(tokenizer)  # refuses what does not mark words
     examples = encode(bitext, tokenizer, Frames.of(tokenizer), longest, "skip")
     _say(examples.summary())
     derivations = Derivations.collect(
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         examples,
         settings,
         HeldOut(excluded, tokenizer),
-        continuing_tokens(tokenizer),
+        continuing,
     )
     new = augment(recombiner, tokenizer, wanted, options.seed)
     if not new.pairs and new.unknown:

@@ -182,6 +182,7 @@ def _scores_at(left: Tensor, middle: Tensor, right: Tensor, output: Tensor) -> T
 
 
 @cache
+@torch.inference_mode(False)  # it may be used with gradients later
 def _packed_order(longest: int) -> Tensor:
     """Where the tables of j = 1, 2, ..., each ``[i, k]``, hold the splits in packed order."""
     start, split, stop = splits(longest).unbind(-1)

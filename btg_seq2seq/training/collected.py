@@ -97,7 +97,7 @@ class Derivations:
         rank: int = 0,
         track: Track = untracked,
     ) -> Derivations:
-        """The most probable derivations of a set under the model's posterior.
+        """Derivations of a set: the posterior's best trees, and the phrases that translate best.
 
         A sentence is cut into as many phrases as it and the model allow; or, with a
         ``segment_rate``, into a number drawn from the geometric distribution by ``seed``. The

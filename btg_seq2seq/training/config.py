@@ -17,14 +17,10 @@ import yaml  # type: ignore[import-untyped]
 
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.text.batches import TooLong
-from btg_seq2seq.training.optimisation import (
-    ENDING_SCHEDULES,
-    TRANSLATIONS,
-    OptimisationConfig,
-    at_least,
-)
+from btg_seq2seq.training.checks import at_least, from_0_to_1
+from btg_seq2seq.training.optimisation import ENDING_SCHEDULES, TRANSLATIONS, OptimisationConfig
 from btg_seq2seq.training.recombined import RecombinationConfig
-from btg_seq2seq.training.settings import ObjectiveSettings
+from btg_seq2seq.training.settings import ObjectiveSettings, scheduled
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
 
@@ -183,14 +179,8 @@ class ModelConfig:
         for name in (*sizes, "max_segments", "max_phrase_length", "max_grammar_length"):
             at_least(1, f"model.{name}", getattr(self, name))
         for name in ("flat_weight", "dropout"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(
-                    f"model.{name} must lie between 0 and 1, not {getattr(self, name)}"
-                )
-        if not 0 < self.segment_rate < 1:
-            raise ValueError(
-                f"model.segment_rate must lie between 0 and 1, not {self.segment_rate}"
-            )
+            from_0_to_1(f"model.{name}", getattr(self, name))
+        from_0_to_1("model.segment_rate", self.segment_rate, ends=False)
         spread = self.position_spread
         if spread is not None and not spread > 0:
             raise ValueError(f"model.position_spread must be more than 0, not {spread}")
@@ -252,17 +242,18 @@ class TrainConfig:
         start, estimator = self.recombination.start, self.objective.estimator
         if start is None:
             return
-        if self.model.max_segments == 1 or self.objective.flat_weight == 1:
+        is_flat = scheduled(self.objective.flat_weight, max(start - 1, 0)) == 1
+        if self.model.max_segments == 1 or is_flat:
             raise ValueError(
-                "recombination.start is set, but with model.max_segments 1, or "
-                "objective.flat_weight 1, there are no trees to recombine sentences by"
+                f"recombination.start is {start}, but with model.max_segments 1, or "
+                "objective.flat_weight 1 until then, there are no trees to recombine sentences by"
             )
         if self.recombination.compared and estimator != "robust":
             raise ValueError(
                 "recombination.compared asks how well phrases translate each other in both "
                 f"directions, which the estimator {estimator} does not learn: set it to 0"
             )
-        untaught = self.objective.flat_steps + self.objective.uniform_steps
+        untaught = self.objective.untaught_steps
         if start < untaught:
             raise ValueError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from btg_seq2seq.training.checks import at_least
+
 DEFAULT_BATCH_SIZE = 64
 # Measures of which less is better, beside every loss: its parts, and what programs may measure.
 LESS_IS_BETTER = {"flat", "phrases", "reverse", "parsing", "divergence"}
@@ -76,10 +78,12 @@ class OptimisationConfig:
     metric: str = "loss"
     """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
     token), ``bleu``, ``chrf``, ``exact_match`` or, with gold trees of the dev set,
-    ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others."""
+    ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others. Those from
+    before the parsers learn (objective.flat_steps, uniform_steps) do not count."""
 
     patience: int | None = None
-    """Stop early after so many evaluations without a better one; nothing: never."""
+    """Stop early after so many evaluations without a better one, counted from when the parsers
+    learn; nothing: never."""
 
     average_checkpoints: int = 1
     """The final model is the mean of so many last checkpoints; 1: it is the best checkpoint, or
@@ -114,9 +118,3 @@ class OptimisationConfig:
     def greater_is_better(self) -> bool:
         """Whether more of the metric is better."""
         return not (self.metric.endswith("loss") or self.metric in LESS_IS_BETTER)
-
-
-def at_least(least: int, name: str, value: float | None) -> None:
-    """Refuse a value that is too small; nothing is allowed."""
-    if value is not None and value < least:
-        raise ValueError(f"{name} must be {least} or more, not {value}")

@@ -21,6 +21,7 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
+from btg_seq2seq.training.checks import from_0_to_1
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.mending import mended
 from btg_seq2seq.training.partners import ROOT, Part, Partners, TokenPair, suspicious
@@ -48,9 +49,7 @@ class RecombinationSettings:
 
     def __post_init__(self) -> None:
         for name in ("rate", "rare"):
-            if not 0 <= getattr(self, name) <= 1:
-                value = getattr(self, name)
-                raise ValueError(f"recombination: {name} must lie between 0 and 1, not {value}")
+            from_0_to_1(f"recombination: {name}", getattr(self, name))
         if self.overlap <= 0:
             raise ValueError(f"recombination: overlap must be more than 0, not {self.overlap}")
 

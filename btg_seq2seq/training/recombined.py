@@ -22,6 +22,7 @@ import torch
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Collator, EncodedBitext
 from btg_seq2seq.text.batches import WINDOW_BATCHES
+from btg_seq2seq.training.checks import at_least, from_0_to_1
 from btg_seq2seq.training.collected import Derivations, Track, untracked
 from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner, Tries
 from btg_seq2seq.training.settings import ObjectiveSettings
@@ -60,15 +61,10 @@ class RecombinationConfig(RecombinationSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("share", "derived"):
-            if not 0 <= getattr(self, name) <= 1:
-                value = getattr(self, name)
-                raise ValueError(f"recombination.{name} must lie between 0 and 1, not {value}")
-        if self.start is not None and self.start < 0:
-            raise ValueError(f"recombination.start must be 0 or more, not {self.start}")
-        if self.compared < 0:
-            raise ValueError(f"recombination.compared must be 0 or more, not {self.compared}")
-        if self.every < 1:
-            raise ValueError(f"recombination.every must be 1 or more, not {self.every}")
+            from_0_to_1(f"recombination.{name}", getattr(self, name))
+        at_least(0, "recombination.start", self.start)
+        at_least(0, "recombination.compared", self.compared)
+        at_least(1, "recombination.every", self.every)
 
     @property
     def settings(self) -> RecombinationSettings:

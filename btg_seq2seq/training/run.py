@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
 from transformers import (
     PreTrainedTokenizerBase,
     Seq2SeqTrainingArguments,
@@ -209,12 +210,14 @@ def check_directory(
                 " go back to these settings, or start anew with --overwrite"
             )
         texts = directory / DATA_FILE
-        before = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else {}
-        for name, checksum in bitexts.checksums.items():
-            if before.get(name, checksum) != checksum:
+        now = bitexts.checksums
+        before = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else now
+        for name in sorted(now.keys() | before.keys()):
+            here, there = now.get(name, "nothing"), before.get(name, "nothing")
+            if here != there:
                 raise ValueError(
-                    f"cannot resume: the {name} text is not that of {directory} ({checksum} here, "
-                    f"{before[name]} there); go back to it, or start anew with --overwrite"
+                    f"cannot resume: the {name} text is not that of {directory} ({here} here, "
+                    f"{there} there); go back to it, or start anew with --overwrite"
                 )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise ValueError(
@@ -270,7 +273,9 @@ def build_trainer(
         )
     set_seed(config.seed)
     if last is None:
-        tokenizer = build_tokenizer(config, bitexts.train)
+        is_first = arguments.process_index == 0  # trained in each process, it could differ a bit
+        tokenizer = build_tokenizer(config, bitexts.train) if is_first else None
+        tokenizer = broadcast_object_list([tokenizer])[0]
         frames = Frames.of(tokenizer)
         model = build_model(config.model, tokenizer, frames)
     else:  # what the model was built from is needed no more

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Literal
 
+from btg_seq2seq.training.checks import at_least, from_0_to_1
+
 Schedule = float | dict[int, float]
 """A number, or numbers by step with straight lines between them: ``{0: 1.0, 500: 0.5}``."""
 
@@ -92,18 +94,11 @@ class ObjectiveSettings:
         for name in ("flat_weight", "turned"):
             shares = getattr(self, name)
             for share in shares.values() if isinstance(shares, dict) else [shares]:
-                if not 0 <= share <= 1:
-                    raise ValueError(f"objective.{name} must lie between 0 and 1, not {share}")
-        if not 0 < self.segment_rate < 1:
-            raise ValueError(
-                f"objective.segment_rate must lie between 0 and 1, not {self.segment_rate}"
-            )
-        if not 0 <= self.boundary_threshold <= 1:
-            given = self.boundary_threshold
-            raise ValueError(f"objective.boundary_threshold must lie between 0 and 1, not {given}")
+                from_0_to_1(f"objective.{name}", share)
+        from_0_to_1("objective.segment_rate", self.segment_rate, ends=False)
+        from_0_to_1("objective.boundary_threshold", self.boundary_threshold)
         for name in ("summed_length", "uniform_steps", "flat_steps"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"objective.{name} must be 0 or more, not {getattr(self, name)}")
+            at_least(0, f"objective.{name}", getattr(self, name))
         leaves_one_out = self.estimator == "paper" and self.baseline == "leave-one-out"
         compares = self.estimator == "robust" or leaves_one_out
         if self.samples < 1 + compares:
@@ -111,6 +106,11 @@ class ObjectiveSettings:
                 "objective.samples must be 1 or more, 2 for robust and for leave-one-out, not "
                 f"{self.samples}"
             )
+
+    @property
+    def untaught_steps(self) -> int:
+        """Steps at first in which the parsers learn nothing."""
+        return self.flat_steps + self.uniform_steps
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Step:
         """The settings at a step, counted from 0."""
         return cls(
             settings,
-            is_uniform=step < settings.flat_steps + settings.uniform_steps,
+            is_uniform=step < settings.untaught_steps,
             flat_weight=1.0
             if step < settings.flat_steps
             else scheduled(settings.flat_weight, step),

@@ -111,7 +111,6 @@ class BTGTrainer(Seq2SeqTrainer):
         dev: Bitext | None = None,
         metrics: Metrics | None = None,
         recombined: RecombinedBatches | None = None,
-        callbacks: list[Any] | None = None,
     ) -> None:
         super().__init__(
             model,
@@ -119,7 +118,6 @@ class BTGTrainer(Seq2SeqTrainer):
             data_collator=Collator(model.backbone.pad),
             train_dataset=train_data,
             eval_dataset=dev_data,
-            callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
         model.backbone.choose_attention(arguments.device)
@@ -263,7 +261,7 @@ class BTGTrainer(Seq2SeqTrainer):
         if "train_runtime" in logs:  # times differ between runs that are otherwise the same
             return
         if "loss" in logs:
-            logs |= self.terms.take()
+            logs |= self.terms.take() | (self.recombined.logged if self.recombined else {})
         super().log(logs, start_time)
 
     def evaluate(
@@ -276,7 +274,7 @@ class BTGTrainer(Seq2SeqTrainer):
         """Measure the model on the dev set, or on other data, and log what it comes to."""
         measures = self.measure(eval_dataset)
         logs = {f"{metric_key_prefix}_{name}": value for name, value in measures.items()}
-        self.log(logs | (self.recombined.logged if self.recombined else {}))
+        self.log(logs)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, logs)
         return logs
 
@@ -318,9 +316,12 @@ class BTGTrainer(Seq2SeqTrainer):
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"
             )
-        is_best: bool = super()._determine_best_metric(metrics, trial)
-        if metrics[name] == self.state.best_metric:  # of equals the last: it has learned more
-            self.state.best_global_step, is_best = self.state.global_step, True
+        is_best, untaught = False, self.objective.settings.untaught_steps
+        # A model whose parsers will learn, but have not, is not the best, however it translates.
+        if not self.state.global_step <= untaught < self.args.max_steps:
+            is_best = super()._determine_best_metric(metrics, trial)
+            if metrics[name] == self.state.best_metric:  # of equals the last: it has learned more
+                self.state.best_global_step, is_best = self.state.global_step, True
         # The best is kept whenever it is found; and early stopping ends with a checkpoint.
         self.control.should_save |= is_best or self.control.should_training_stop
         return is_best

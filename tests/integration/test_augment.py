@@ -129,6 +129,15 @@ def test_mistakes_are_told(directory, tmp_path, capsys, options, message):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_bitext_without_sentences(directory, tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("source", "target")]
+    for path in files:
+        write_lines(path, [])
+    outputs = ["--output_source", str(tmp_path / "a"), "--output_target", str(tmp_path / "b")]
+    assert main(["augment", str(directory / "model"), *files, *outputs]) == 1
+    assert "source is empty: there is nothing to recombine" in capsys.readouterr().err
+
+
 def test_nothing_that_is_read_is_written_over(directory, tmp_path, capsys):
     files = [str(directory / f"train.{side}") for side in ("source", "target")]
     before = read_lines(files[0])

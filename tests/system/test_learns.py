@@ -33,9 +33,16 @@ def share_of_right_trees(parser, trees):
     ("settings", "steps", "bar"),
     [
         (ObjectiveSettings(estimator="robust", segment_rate=0.05, uniform_steps=20), 120, 0.75),
+        (
+            ObjectiveSettings(
+                estimator="robust", segment_rate=0.05, uniform_steps=20, summed_length=0
+            ),
+            120,
+            0.65,
+        ),
         (ObjectiveSettings(estimator="paper", segment_rate=0.05, samples=4), 120, 0.5),
     ],
-    ids=["robust", "paper"],
+    ids=["robust", "robust, one segmentation a tree", "paper"],
 )
 def test_parsers_find_the_trees(settings, steps, bar):
     data = generate(SvoSovConfig.tiny("few-shot"))

@@ -106,6 +106,16 @@ def test_the_fast_path_refuses_second_derivatives():
         torch.autograd.grad(gradient.square().sum(), output)
 
 
+@both_kernels
+def test_scores_without_gradients_come_before_scores_with_them(kernels):
+    """A length that was met in inference mode first can be learned from later."""
+    features, output = random_tensors([23], 3, 2)
+    stacked = list(map(torch.stack, features))
+    with torch.inference_mode():
+        split_scores(*stacked, output, kernels=kernels)
+    split_scores(*stacked, output, kernels=kernels).sum().backward()
+
+
 @pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_both_paths_agree_at_the_size_of_a_sentence(outputs, dtype):

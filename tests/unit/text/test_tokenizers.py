@@ -1,10 +1,6 @@
-"""Tokenizers: nothing is lost, nothing is unknown, and no text becomes a special token.
-
-With BTG_TEST_MT5_TOKENIZER set to a directory with mT5's tokenizer, that one is tested too.
-"""
+"""Tokenizers: nothing is lost, nothing is unknown, and no text becomes a special token."""
 
 import json
-import os
 import re
 import sys
 import unicodedata
@@ -51,20 +47,12 @@ HARD_TEXTS = [
     "<0x41> <0xE2><0x96><0x81> <",
     "\U0010ffff \ue000",
 ]
-MT5 = os.environ.get("BTG_TEST_MT5_TOKENIZER")
 
 
 @pytest.fixture(scope="module")
 def tokenizers():
     sizes = {"word": None, "bpe": 400, "unigram": 400}
     return {kind: train_tokenizer(kind, CORPUS, size) for kind, size in sizes.items()}
-
-
-@pytest.fixture
-def mt5():
-    if not MT5:
-        pytest.skip("set BTG_TEST_MT5_TOKENIZER to a directory with mT5's tokenizer")
-    return AutoTokenizer.from_pretrained(MT5)
 
 
 class SpaceTokenizer(PreTrainedTokenizer):
@@ -299,7 +287,7 @@ def test_bytes_instead_of_unknown(tmp_path):
 def test_bytes_instead_of_unknown_in_mt5(mt5, tmp_path):
     check_byte_fallback(mt5, tmp_path)
     sentencepiece = pytest.importorskip("sentencepiece")
-    original = sentencepiece.SentencePieceProcessor(model_file=f"{MT5}/spiece.model")
+    original = sentencepiece.SentencePieceProcessor(model_file=f"{mt5.name_or_path}/spiece.model")
     restored = restore_byte_fallback(mt5)
     for text in [*CORPUS, "<pad> x</s>y <0x41> <unk>", "🙂👍🏽 ᎤᎵᎮᎵᏍᏗ", "10\u00a0km ①"]:
         assert restored(text, add_special_tokens=False).input_ids == original.encode(text)

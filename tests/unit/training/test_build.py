@@ -118,6 +118,21 @@ def test_a_pretrained_model_for_two_languages(tmp_path, family):
     assert result.metrics["loss"] > 0
 
 
+def test_mt5_with_its_own_tokenizer(tmp_path, mt5):
+    config = tiny_model_config("mt5")
+    config.vocab_size = len(mt5) + 12  # unused rows, as on the hub
+    config.pad_token_id, config.eos_token_id, config.decoder_start_token_id = 0, 1, 0
+    path = save_pretrained(tmp_path / "pretrained", config, mt5)
+    model = ModelConfig(path, max_segments=2)
+    whole = two_steps(tmp_path / "run", model, keep=2)
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-2")
+    resumed = two_steps(tmp_path / "run", model, keep=2, resume=True)
+    assert resumed.history == whole.history
+    translator = Translator.from_pretrained(tmp_path / "run")
+    (found,) = translator.translate(["a ① b"], mode="cky", rules=[Rule("①", mode="keep")])
+    assert "①" in found.text
+
+
 def test_bart_whose_tokenizer_puts_a_token_before_sentences(tmp_path):
     path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
     result = two_steps(tmp_path / "run", ModelConfig(path, max_segments=2))

@@ -159,6 +159,7 @@ def test_sentences_are_not_recombined_before_there_are_trees():
     [
         ({"model": ModelConfig(max_segments=1)}, "there are no trees"),
         ({"objective": ObjectiveSettings(flat_weight=1)}, "there are no trees"),
+        ({"objective": ObjectiveSettings(flat_weight={4: 1.0, 5: 0.5})}, "there are no trees"),
         ({"objective": ObjectiveSettings("paper")}, "the estimator paper does not learn"),
     ],
 )

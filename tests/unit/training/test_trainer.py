@@ -114,6 +114,17 @@ def test_the_best_checkpoint_becomes_the_model_and_training_stops_early(tmp_path
     assert checkpoints.steps == [4, 8]
 
 
+@pytest.mark.parametrize(("flat_steps", "best"), [(0, 2), (2, 4), (3, 4), (6, 2)])
+def test_the_best_checkpoint_is_one_whose_parsers_have_learned(tmp_path, flat_steps, best):
+    """Unless none of them ever do, as in plain training."""
+    measures = iter([0.5, 0.4, 0.3, 0.3])
+    options = {"steps": 6, "eval_every": 2, "metric": "bleu"}
+    config = tiny_config(tmp_path / "run", **options)
+    config.objective = replace(config.objective, flat_steps=flat_steps)
+    result = run(config, metrics=lambda *_: {"bleu": next(measures)})
+    assert result.averaged_steps == [best]
+
+
 def test_a_metric_that_nobody_measures(tmp_path):
     config = tiny_config(tmp_path / "run", flat=True, metric="bleu", eval_every=1)
     with pytest.raises(ValueError, match=r"'bleu'.*measured by .*flat.*loss"):

@@ -1,0 +1,15 @@
+"""Refuse settings that make no sense, by name."""
+
+from __future__ import annotations
+
+
+def at_least(least: int, name: str, value: float | None) -> None:
+    """Refuse a value that is too small; nothing is allowed."""
+    if value is not None and value < least:
+        raise ValueError(f"{name} must be {least} or more, not {value}")
+
+
+def from_0_to_1(name: str, value: float, ends: bool = True) -> None:
+    """Refuse what is not a share or a probability; or, without ``ends``, one that is certain."""
+    if not (0 <= value <= 1 if ends else 0 < value < 1):
+        raise ValueError(f"{name} must lie between 0 and 1, not {value}")
