@@ -60,7 +60,8 @@ class OptimisationConfig:
     objective.flat_steps.)"""
 
     bf16: bool = False
-    """Compute in bfloat16; weights stay float32. Pays from a hidden_size of about 256 on."""
+    """Compute in bfloat16; weights stay float32. Pays from a hidden_size of about 256 on, or less
+    where segmentations are summed."""
 
     log_every: int = 50
     """Updates between lines of the log."""
