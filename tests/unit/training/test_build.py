@@ -12,9 +12,10 @@ from transformers import AutoModelForSeq2SeqLM, BartTokenizer
 
 from btg_seq2seq.decoding.rules import Rule
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
-from btg_seq2seq.training.build import build_model
+from btg_seq2seq.training.build import GRAMMAR_FIELDS, build_model
 from btg_seq2seq.training.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.config import ModelConfig, TokenizerConfig
 from btg_seq2seq.training.data import Bitexts, Frames
@@ -230,3 +231,9 @@ def test_a_model_that_is_not_there(tmp_path):
     config = ModelConfig(init_from=str(tmp_path / "nowhere"), **SIZE)
     with pytest.raises(ValueError, match=r"init_from: there is no model in .*nowhere"):
         build_model(config, tokenizer, Frames.of(tokenizer))
+
+
+def test_models_of_runs_have_the_defaults_of_models():
+    run, model = ModelConfig(), BTGSeq2SeqConfig()
+    for name in GRAMMAR_FIELDS:
+        assert getattr(run, name) == getattr(model, name), name
