@@ -31,7 +31,7 @@ WATCHED = 500  # dev sentences that a run is watched with
 # What a system changes in the file of its split.
 SYSTEMS: dict[str, list[str]] = {
     "btg": [],
-    "sampled": ["--objective.summed_length", "0"],
+    "summed": ["--objective.summed_length", "24"],
     "paper": [
         *("--objective.estimator", "paper", "--recombination.start", "null"),
         *("--optimisation.steps", "1000", "--model.position_spread", "null"),
@@ -47,7 +47,7 @@ SYSTEMS: dict[str, list[str]] = {
 }
 NAMES = {
     "btg": "BTG-Seq2Seq",
-    "sampled": "with one target segmentation a tree, as for long sentences",
+    "summed": "with the sum over target segmentations, for all sentences",
     "paper": "with the paper's estimator, leave-one-out, no recombination",
     "published": "as published: self-critical, sentence states",
     "seq2seq": "seq2seq",

@@ -64,8 +64,8 @@ class ObjectiveSettings:
 
     summed_length: int = 12
     """Up to so many target tokens, trees are scored by the sum over their target segmentations
-    (robust); the sum of a longer sentence is estimated from one segmentation: summing takes several
-    times as long as all the rest of a step."""
+    (robust); the sum of a longer sentence is estimated from one segmentation, which costs far less
+    and takes more steps, and more uniform_steps before them, to find trees."""
 
     boundary_threshold: float = 0.05
     """Target phrases meet only where their probability to do so is at least this much, by the
@@ -80,7 +80,7 @@ class ObjectiveSettings:
     uniform_steps: int = 0
     """For so many steps at first, phrases are learned from derivations drawn by parsers whose
     scores are all equal, and the parsers themselves wait: what they would learn from phrases that
-    mean nothing yet is hard to unlearn. A hundred or more for random weights; a model that can
+    mean nothing yet is hard to unlearn. Some hundred for random weights; a model that can
     translate already, pretrained or after flat_steps, does without."""
 
     flat_steps: int = 0

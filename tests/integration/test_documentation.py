@@ -3,14 +3,19 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
+import torch
 
 from btg_seq2seq.cli import demo
 from btg_seq2seq.cli.main import COMMANDS, main
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig
+from btg_seq2seq.training import BTGObjective, ObjectiveSettings
 from btg_seq2seq.training.config import DataConfig
+from btg_seq2seq.training.terms import logged_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,11 +39,29 @@ def test_examples_with_a_model_run(model: str) -> None:
         assert "Haus -> house" in values["best"].bracket
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/benchmarks.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "docs/benchmarks.md", "docs/training.md"]
+)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
         assert target.startswith("https://") or (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("uniform_steps", [0, 10])
+@pytest.mark.parametrize("estimator", get_args(get_type_hints(ObjectiveSettings)["estimator"]))
+def test_every_logged_term_is_explained(estimator: str, uniform_steps: int) -> None:
+    config = default_config(30, hidden_size=16, layers=1, heads=2)
+    model = BTGSeq2Seq.from_backbone(config, max_segments=2)
+    model.backbone.add_segment_ids(2, 3)
+    objective = BTGObjective(ObjectiveSettings(estimator, uniform_steps=uniform_steps))
+    tokens = torch.tensor([[10, 11, 12, 1]])
+    reading = model.read(tokens, torch.ones_like(tokens), tokens)
+    gold: dict[str, Any] = {"trees": ["[0:1 1:3]"], "segmentations": [[(0, 2), (2, 3)]]}
+    terms = objective(model, reading, **(gold if estimator == "gold" else {})).terms
+    assert terms
+    explained = (ROOT / "docs/training.md").read_text()
+    assert [name for name in logged_names(terms) if f"`{name}`" not in explained] == []
 
 
 def test_contributing_names_every_module() -> None:
