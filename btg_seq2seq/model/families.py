@@ -28,10 +28,12 @@ class Family:
     ``relative_positions``: only distances between tokens count, so a phrase that is masked off
     inside a row has exactly the states it has in a row of its own.
     ``language_codes``: the decoder is told by a token which language to write.
+    ``dropout_field``: what the configuration calls the share of activations that are dropped.
     """
 
     relative_positions = False
     language_codes = False
+    dropout_field = "dropout"
 
     def check(self, config: PreTrainedConfig) -> None:
         """Refuse a model of this family that cannot serve, with ``ValueError``."""
@@ -58,6 +60,7 @@ class T5Family(Family):
     """T5, T5 v1.1 and mT5: relative positions; padding starts a sentence."""
 
     relative_positions = True
+    dropout_field = "dropout_rate"
 
     def longest(self, config: PreTrainedConfig) -> int | None:
         return None
@@ -211,14 +214,23 @@ def random_model(config: PreTrainedConfig, dtype: torch.dtype) -> Any:
     return auto.from_config(config, dtype=dtype)
 
 
-def load_pretrained(source: str | PathLike[str], dtype: torch.dtype) -> Any:
+def set_dropout(config: PreTrainedConfig, share: float | None) -> None:
+    """Change the share of activations that training drops; nothing leaves it as it is."""
+    if share is not None:
+        setattr(config, family_of(config).dropout_field, share)
+
+
+def load_pretrained(
+    source: str | PathLike[str], dtype: torch.dtype, dropout: float | None = None
+) -> Any:
     """A model from a directory or the hub: safetensors only, no code of its own, no gaps."""
     name = fspath(source)
     if not isinstance(source, str) and not Path(source).is_dir():  # a path is no name on the hub
         raise ValueError(f"cannot load a backbone from {name!r}: there is no such directory")
     try:
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        family_of(config)  # before the weights are fetched
+        family_of(config)  # refuses before the weights are fetched
+        set_dropout(config, dropout)
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             name,
             config=config,

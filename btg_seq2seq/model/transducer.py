@@ -140,11 +140,18 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             raise ValueError(
                 "the model has no objective; import btg_seq2seq.training, or set model.objective"
             )
-        if self.objective.is_flat:
+        if self.is_flat:
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
         learns_reversed = self.objective.learns_reversed
         reading = self.read(input_ids, attention_mask, labels, flat_only, learns_reversed)
         return self.objective(self, reading, index, trees, segmentations, num_items_in_batch)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether whole sentences are all that is learned now."""
+        return self.config.max_segments == 1 or (
+            self.objective is not None and self.objective.is_flat
+        )
 
     def read(
         self,

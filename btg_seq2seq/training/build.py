@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
-from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.families import default_config, load_pretrained, set_dropout
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.config import ModelConfig
 from btg_seq2seq.training.data import Frames
 
+DROPOUT = 0.1  # of random weights, unless told otherwise
 # What ``ModelConfig`` and ``BTGSeq2SeqConfig`` call the same.
 GRAMMAR_FIELDS = (
     *("max_segments", "max_phrase_length", "max_grammar_length", "phrase_encoding"),
@@ -23,7 +25,7 @@ def build_model(
     config: ModelConfig, tokenizer: PreTrainedTokenizerBase, frames: Frames
 ) -> BTGSeq2Seq:
     """The model that a configuration asks for, around the tokens of a tokenizer."""
-    backbone: str | PreTrainedConfig | PreTrainedModel
+    backbone: PreTrainedConfig | PreTrainedModel
     if config.pretrained is None:
         backbone = default_config(
             len(tokenizer),
@@ -31,14 +33,17 @@ def build_model(
             layers=config.layers,
             heads=config.heads,
             feed_forward_size=config.feed_forward_size,
-            dropout=config.dropout,
+            dropout=DROPOUT if config.dropout is None else config.dropout,
             pad=tokenizer.pad_token_id,
             sentence_end=tokenizer.eos_token_id,
         )
     elif config.init_from is not None and is_btg(config.init_from):
-        backbone = BTGSeq2Seq.from_pretrained(config.init_from).backbone.model
+        saved = BTGSeq2SeqConfig.from_pretrained(config.init_from)
+        if saved.backbone is not None:
+            set_dropout(saved.backbone, config.dropout)
+        backbone = BTGSeq2Seq.from_pretrained(config.init_from, config=saved).backbone.model
     else:
-        backbone = config.pretrained
+        backbone = load_pretrained(config.pretrained, torch.float32, config.dropout)
     model = BTGSeq2Seq.from_backbone(
         backbone,
         tokenizer,

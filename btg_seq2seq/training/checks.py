@@ -9,7 +9,10 @@ def at_least(least: int, name: str, value: float | None) -> None:
         raise ValueError(f"{name} must be {least} or more, not {value}")
 
 
-def from_0_to_1(name: str, value: float, ends: bool = True) -> None:
-    """Refuse what is not a share or a probability; or, without ``ends``, one that is certain."""
-    if not (0 <= value <= 1 if ends else 0 < value < 1):
+def from_0_to_1(name: str, value: float | None, ends: bool = True) -> None:
+    """Refuse what is not a share or a probability; or, without ``ends``, one that is certain.
+
+    Nothing is allowed.
+    """
+    if value is not None and not (0 <= value <= 1 if ends else 0 < value < 1):
         raise ValueError(f"{name} must lie between 0 and 1, not {value}")

@@ -26,9 +26,13 @@ CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
 
 # What may differ when a run is continued: it changes how far training goes and what is kept and
 # shown of it, not where it leads. (With some schedules, the number of steps decides that too.)
+# Files may have moved: what is in them is compared by checksums.
 MAY_CHANGE = {
     "output",
     "threads",
+    *(f"data.{side}" for side in ("train_source", "train_target", "dev_source", "dev_target")),
+    *(f"data.{name}" for name in ("train_trees", "train_segmentations", "dev_trees")),
+    "recombination.exclude",
     "model.flat_weight",
     "model.segment_rate",
     "optimisation.steps",
@@ -134,8 +138,8 @@ class ModelConfig:
     feed_forward_size: int | None = None
     """Width of the feed-forward layers (random weights); nothing: four times the states'."""
 
-    dropout: float = 0.1
-    """Share of activations that training drops (random weights)."""
+    dropout: float | None = None
+    """Share of activations that training drops; nothing: as in the pretrained model, or 0.1."""
 
     position_spread: float | None = None
     """Standard deviation of the first weights of relative positions (random weights); nothing:
@@ -191,6 +195,13 @@ class ModelConfig:
     def pretrained(self) -> str | None:
         """Where weights come from, if they are not random."""
         return self.backbone or self.init_from
+
+    @property
+    def unused(self) -> list[str]:
+        """What is set for random weights, but the weights are not random."""
+        names = ("hidden_size", "layers", "heads", "feed_forward_size", "position_spread")
+        is_set = [name for name in names if getattr(self, name) != getattr(ModelConfig, name)]
+        return [f"model.{name}" for name in is_set] if self.pretrained else []
 
 
 @dataclass
@@ -266,8 +277,8 @@ class TrainConfig:
         write_lines(Path(directory) / CONFIG_FILE, text.splitlines())
 
     def differences(self, other: TrainConfig) -> list[str]:
-        """What another run does differently: ``"seed: 0 here, 1 there"``."""
-        here, there = _flat(asdict(self)), _flat(asdict(other))
+        """What another run does differently: ``"seed was 0, is now 1"``."""
+        before, now = _flat(asdict(self)), _flat(asdict(other))
         reasons: dict[str, str] = {}
         schedule = self.optimisation.schedule
         if schedule in ENDING_SCHEDULES:
@@ -280,9 +291,9 @@ class TrainConfig:
                 f", and the best checkpoint was chosen by {metric} of these sentences"
             )
         return [
-            f"{name}: {here[name]} here, {there[name]} there{reasons.get(name, '')}"
-            for name in here
-            if here[name] != there[name] and (name not in MAY_CHANGE or name in reasons)
+            f"{name} was {before[name]}, is now {now[name]}{reasons.get(name, '')}"
+            for name in before
+            if before[name] != now[name] and (name not in MAY_CHANGE or name in reasons)
         ]
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
@@ -108,7 +109,8 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
     try:
         tokenizer = load_tokenizer(path)
     except (OSError, ValueError) as error:
-        raise ValueError(f"cannot load a tokenizer from {path!r}: {error}") from error
+        missing = "" if Path(path).is_dir() else "there is no such directory, and on the hub: "
+        raise ValueError(f"cannot load a tokenizer from {path!r}: {missing}{error}") from error
     set_languages(tokenizer, config.model.source_language, config.model.target_language)
     return tokenizer
 

@@ -79,7 +79,6 @@ class BTGObjective:
         # A dev set may come without the derivations that training is given.
         is_unknown = self.settings.estimator == "gold" and segmentations is None
         is_flat = self.is_flat or (is_unknown and not model.training)
-        is_flat |= model.config.max_segments == 1
         is_cut = torch.zeros_like(flat, dtype=torch.bool)
         if reading.pair is not None and not is_flat:
             pair, rows = reading.pair, reading.rows
@@ -179,7 +178,8 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
         score = score + leaf_gain * sample.leaves.log_prob(sample.segmentations)
         surrogate = surrogate + score / len(samples)
     divergence = parsers.posterior.kl(parsers.prior)
-    loss = step.kl_weight * divergence - phrases - surrogate
+    loss = step.kl_weight * divergence - phrases
+    loss = loss - (surrogate - surrogate.detach())  # a gradient; its value is not the bound's
     return {
         "loss": loss - entropy_weight * entropy,
         "phrases": -phrases,

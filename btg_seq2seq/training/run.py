@@ -213,11 +213,11 @@ def check_directory(
         now = bitexts.checksums
         before = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else now
         for name in sorted(now.keys() | before.keys()):
-            here, there = now.get(name, "nothing"), before.get(name, "nothing")
-            if here != there:
+            was, is_now = before.get(name, "nothing"), now.get(name, "nothing")
+            if was != is_now:
                 raise ValueError(
-                    f"cannot resume: the {name} text is not that of {directory} ({here} here, "
-                    f"{there} there); go back to it, or start anew with --overwrite"
+                    f"cannot resume: the {name} text is not that of {directory} (it was "
+                    f"{was}, is now {is_now}); go back to it, or start anew with --overwrite"
                 )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise ValueError(
@@ -295,6 +295,8 @@ def build_trainer(
         dev = encoded_pairs(dev, dev_data)
 
     say(f"model: {describe(model, config.model)}; tokenizer: {len(tokenizer):,} tokens")
+    if config.model.unused:
+        say(f"not used, since the model has its own: {', '.join(config.model.unused)}")
     say(f"train: {data.summary()}")
     say(f"dev: {dev_data.summary() if dev_data else 'nothing, so there is no best checkpoint'}")
     flat = too_long_for_the_grammar(data, frames, config.model.max_grammar_length)
@@ -302,6 +304,11 @@ def build_trainer(
         say(
             f"{flat} training pairs have more than max_grammar_length="
             f"{config.model.max_grammar_length} tokens on a side and train flat, without trees"
+        )
+    if not (model.is_flat or is_gold or config.model.pretrained or config.objective.untaught_steps):
+        say(
+            "the parsers learn from the first step, when phrases mean nothing yet, and may settle "
+            "on wrong trees: objective.uniform_steps or objective.flat_steps let them wait"
         )
     start, steps = config.recombination.start, config.optimisation.steps
     if start is not None and start >= steps:

@@ -110,7 +110,8 @@ class ObjectiveSettings:
     @property
     def untaught_steps(self) -> int:
         """Steps at first in which the parsers learn nothing."""
-        return self.flat_steps + self.uniform_steps
+        # Given derivations are learned from the start.
+        return self.flat_steps + (self.uniform_steps if self.estimator != "gold" else 0)
 
 
 @dataclass(frozen=True)

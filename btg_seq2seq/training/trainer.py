@@ -212,7 +212,7 @@ class BTGTrainer(Seq2SeqTrainer):
     ) -> Tensor:
         """The losses of the parts of a batch, whose gradients add up."""
         self.objective.step = self.state.global_step
-        is_cut = not self.objective.is_flat and "flat_only" not in inputs
+        is_cut = not self.model.is_flat and "flat_only" not in inputs
         losses: list[Tensor] = []
         parts = parts_of(inputs, self.optimisation.parts if is_cut else 1)
         for number, part in enumerate(parts, 1):

@@ -85,6 +85,17 @@ def test_what_will_not_be_done_is_said(
     assert "recombination.start is 1, but there are 1 steps" in said
 
 
+def test_parsers_that_learn_too_early_are_told_of(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--output", str(tmp_path / "run"), "--optimisation.steps", "1"]
+    for steps in ("0", "1"):
+        more = ["--objective.flat_steps", steps, "--overwrite"]
+        assert main(["train", config, *arguments, *more]) == 0
+        said = capsys.readouterr().err
+        assert ("the parsers learn from the first step" in said) == (steps == "0")
+
+
 def test_ctrl_c_says_how_to_go_on(
     config: str,
     tmp_path: Path,

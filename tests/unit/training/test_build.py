@@ -13,6 +13,7 @@ from transformers import AutoModelForSeq2SeqLM, BartTokenizer
 from btg_seq2seq.decoding.rules import Rule
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.families import set_dropout
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
 from btg_seq2seq.training.build import GRAMMAR_FIELDS, build_model
@@ -38,14 +39,16 @@ def save_pretrained(directory, config, tokenizer):
     return str(directory)
 
 
-def two_steps(directory, model, *, longer=(), metrics=None, too_long="skip", keep=1, **options):
+def two_steps(
+    directory, model, *, longer=(), metrics=None, too_long="skip", keep=1, quiet=True, **options
+):
     config = tiny_config(directory, steps=2, batch_size=2, save_every=1, average_checkpoints=keep)
     config.tokenizer, config.model, config.data.too_long = TokenizerConfig(), model, too_long
     bitext = Bitext(
         ["a b a", "b a", "a a", *longer, "b b a"], ["b a b", "a b", "b b", *longer, "b a a"]
     )
     bitexts = Bitexts(bitext, bitext)
-    return train(config, bitexts=bitexts, metrics=metrics, quiet=True, **options)
+    return train(config, bitexts=bitexts, metrics=metrics, quiet=quiet, **options)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +227,43 @@ def test_a_plain_checkpoint_is_continued(tmp_path):
     path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
     result = two_steps(tmp_path / "run", ModelConfig(init_from=path, max_segments=2))
     assert result.model.backbone.model.config.model_type == "bart"
+
+
+def dropout_of(model):
+    return {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)}
+
+
+@pytest.mark.parametrize(("dropout", "expected"), [(None, 0.25), (0.5, 0.5)])
+def test_dropout_of_pretrained_models(tmp_path, dropout, expected):
+    """It may be changed, and is saved: a resumed run must drop as much."""
+    config = tiny_model_config("t5")
+    config.dropout_rate = 0.25
+    tokenizer = train_tokenizer("word", ["a b"])
+    save_pretrained(tmp_path / "plain", config, tokenizer)
+    given = ModelConfig(init_from=str(tmp_path / "plain"), dropout=dropout)
+    model = build_model(given, tokenizer, Frames.of(tokenizer))
+    assert dropout_of(model) == {expected}
+    model.save_pretrained(tmp_path / "btg")
+    assert dropout_of(BTGSeq2Seq.from_pretrained(tmp_path / "btg")) == {expected}
+    given = ModelConfig(init_from=str(tmp_path / "btg"), dropout=dropout)
+    assert dropout_of(build_model(given, tokenizer, Frames.of(tokenizer))) == {expected}
+
+
+@every_family
+def test_every_family_has_dropout(name):
+    config = tiny_model_config(name)
+    set_dropout(config, 0.75)
+    loaded = type(config)(**config.to_diff_dict())
+    assert getattr(loaded, "dropout_rate", getattr(loaded, "dropout", None)) == 0.75
+
+
+def test_sizes_that_a_pretrained_model_brings_are_told_of(tmp_path, capsys):
+    path = save_pretrained(tmp_path / "pretrained", "bart", bart_tokenizer())
+    assert ModelConfig(layers=2).unused == []
+    model = ModelConfig(path, max_segments=2, layers=2, dropout=0.1)
+    assert model.unused == ["model.layers"]
+    two_steps(tmp_path / "run", model, quiet=False)
+    assert "not used, since the model has its own: model.layers" in capsys.readouterr().err
 
 
 def test_a_model_that_is_not_there(tmp_path):

@@ -126,7 +126,7 @@ def test_what_may_change_when_a_run_goes_on():
     here = TrainConfig("a", threads=1, optimisation=OptimisationConfig(steps=5))
     assert here.differences(TrainConfig("b")) == []
     other = TrainConfig("a", seed=2, model=ModelConfig(layers=1))
-    assert here.differences(other) == ["model.layers: 6 here, 1 there", "seed: 0 here, 2 there"]
+    assert here.differences(other) == ["model.layers was 6, is now 1", "seed was 0, is now 2"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_chan
         assert differences == []
     else:
         assert len(differences) == 1
-        assert "optimisation.steps: 5 here, 6 there" in differences[0]
+        assert "optimisation.steps was 5, is now 6" in differences[0]
         assert schedule in differences[0]
 
 
@@ -167,6 +167,19 @@ def test_sentences_are_not_recombined_by_trees_that_nobody_learns(sections, mess
     TrainConfig("run", **sections, recombination=RecombinationConfig(compared=2))
     with pytest.raises(ValueError, match=message):
         TrainConfig("run", **sections, recombination=RecombinationConfig(start=5, compared=2))
+
+
+def test_files_may_move():
+    """What is in them is compared by checksums."""
+    run, moved = (
+        TrainConfig(
+            "run",
+            data=DataConfig(*(f"{place}/{name}" for name in ("a", "b", "c", "d", "e", "f", "g"))),
+            recombination=RecombinationConfig(exclude=[f"{place}/test"]),
+        )
+        for place in ("here", "there")
+    )
+    assert run.differences(moved) == []
 
 
 @pytest.mark.parametrize(("metric", "may_change"), [("loss", True), ("bleu", False)])

@@ -115,12 +115,23 @@ def objective_at(model, step=0, **settings):
 def test_rewards_are_scaled():
     """A straight line: what is drawn, and so all the rest, stays the same."""
     model = tiny_model()
-    none, half, whole = (
+    losses = [
         objective_at(model, estimator="paper", reward_scale=scale, flat_weight=0.0).loss
         for scale in (0.0, 0.5, 1.0)
+    ]
+    none, half, whole = (
+        torch.autograd.grad(loss, model.posterior.output, retain_graph=True)[0] for loss in losses
     )
     torch.testing.assert_close(whole - half, half - none)
-    assert (whole - none).abs() > 1e-6
+    assert (whole - none).abs().max() > 1e-6
+    assert losses[0] == losses[2]  # rewards have a gradient, but are no part of the bound
+
+
+def test_the_papers_loss_is_the_bound():
+    weights = {"kl_weight": 0.7, "entropy_weight": 0.4, "flat_weight": 0.0}
+    terms = objective_at(tiny_model(), estimator="paper", **weights).terms
+    bound = terms["phrases"] + 0.7 * terms["divergence"] - 0.4 * terms["leaf_entropy"]
+    torch.testing.assert_close(terms["loss"], bound)
 
 
 @pytest.mark.parametrize("uniform_steps", [0, 10])
@@ -327,6 +338,20 @@ def test_flat_steps_run_no_parser(monkeypatch):
     output = model(**INPUT)
     assert output.terms.keys() == {"flat", "parsed"}
     assert output.loss == output.terms["flat"]
+
+
+def test_one_phrase_a_sentence_needs_no_parser(monkeypatch):
+    model = tiny_model()
+    model.objective = BTGObjective()
+    model.config.max_segments = 1
+    monkeypatch.setattr(model, "_parse", None)
+    assert model(**INPUT).terms.keys() == {"flat", "parsed"}
+
+
+def test_given_derivations_are_learned_from_the_start():
+    steps = {"flat_steps": 2, "uniform_steps": 3}
+    assert ObjectiveSettings("robust", **steps).untaught_steps == 5
+    assert ObjectiveSettings("gold", **steps).untaught_steps == 2
 
 
 def test_settings_are_checked():

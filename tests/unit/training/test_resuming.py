@@ -168,7 +168,7 @@ def test_a_directory_that_is_taken(tmp_path):
     with pytest.raises(ValueError, match=r"holds a run already.*--resume.*--overwrite"):
         run(config)
     config.seed = 1
-    with pytest.raises(ValueError, match="seed: 0 here, 1 there"):
+    with pytest.raises(ValueError, match="seed was 0, is now 1"):
         run(config, resume=True)
     run(config, overwrite=True)
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
@@ -229,7 +229,9 @@ def test_other_texts_cannot_be_gone_on_with(tmp_path):
     bitexts = tiny_bitexts()
     run(config)
     longer = Bitexts(tiny_bitext("train", 51), bitexts.dev)
-    with pytest.raises(ValueError, match=r"cannot resume: the train text .*51 pairs.*50 pairs"):
+    with pytest.raises(
+        ValueError, match=r"cannot resume: the train text .*was 50 pairs.*is now 51 pairs"
+    ):
         run(config, longer, resume=True)
     corrected = tiny_bitext("dev", 10)
     corrected.target[3] += " ."
@@ -299,7 +301,7 @@ def test_the_number_of_steps_of_a_schedule_that_ends_cannot_change(tmp_path):
     config = tiny_config(tmp_path, flat=True, steps=2, schedule="linear")
     run(config)
     config.optimisation.steps = 3
-    with pytest.raises(ValueError, match=r"optimisation\.steps: 2 here, 3 there.*linear schedule"):
+    with pytest.raises(ValueError, match=r"optimisation\.steps was 2, is now 3.*linear schedule"):
         run(config, resume=True)
 
 
