@@ -161,7 +161,8 @@ class Bar:
         """Verdict first, then what was measured and what was asked."""
         sign = ">=" if self.at_least else "<="
         verdict = "pass" if self.passed else "FAIL"
-        measured = f"{self.measured:.0f}" if self.measured >= 100 else f"{self.measured:.3g}"
+        # Four digits: 99.98 % is not 100 %.
+        measured = f"{self.measured:.0f}" if self.measured >= 100 else f"{self.measured:.4g}"
         bound = f"{sign} {self.bound:g}{self.unit}"
         return f"{verdict}  {self.description}: {measured}{self.unit} (bar: {bound})"
 

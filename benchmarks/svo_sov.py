@@ -119,7 +119,7 @@ def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.
             cells = []
             for column in columns:
                 values = [each[column] for each in own if column in each]
-                text = f"{median(values):.1f} ({min(values):.1f})" if values else ""
+                text = f"{median(values):.2f} ({min(values):.2f})" if values else ""
                 cells.append(text or harness.NOT_MEASURED)
             steps = str(max(each["steps"] for each in own))
             minutes = f"{_mean(own, 'seconds') / 60:.0f}"
