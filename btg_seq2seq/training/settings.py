@@ -65,7 +65,7 @@ class ObjectiveSettings:
     summed_length: int = 12
     """Up to so many target tokens, trees are scored by the sum over their target segmentations
     (robust); the sum of a longer sentence is estimated from one segmentation, which costs far less
-    and takes more steps, and more uniform_steps before them, to find trees."""
+    and may take more steps to find trees."""
 
     boundary_threshold: float = 0.05
     """Target phrases meet only where their probability to do so is at least this much, by the
