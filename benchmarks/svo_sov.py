@@ -1,8 +1,9 @@
 """SVO-SOV at the paper's sizes, several seeds: exact match of all systems, and trees.
 
 Every run generates its data, trains from a file in ``examples/svo_sov`` and translates the test set
-flat (BTG-1) and by cky (BTG-N); a seed is that of data and model. Runs that are done are kept, so
-the command can be stopped and started again. ``--markdown`` writes the table from what is there.
+flat (BTG-1) and by cky (BTG-N); a seed is that of data and model. Runs that are done are kept, and
+others resumed, so the command can be stopped and started again. ``--markdown`` writes the table
+from what is there.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any, Literal, get_args
 
 from benchmarks import harness
@@ -22,7 +23,7 @@ from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.svo_sov import Split, SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
-from btg_seq2seq.training.config import TrainConfig, load_config
+from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
 
@@ -75,11 +76,18 @@ def is_done(path: Path, job: tuple[str, str, int]) -> bool:
     return bool(found == json.loads(json.dumps(asdict(config_of(*job)))))
 
 
+def is_resumable(directory: Path, config: TrainConfig) -> bool:
+    """Whether a directory holds a run that was stopped, or one that only ends differently."""
+    started = directory / CONFIG_FILE
+    return started.exists() and not load_config(started).differences(config)
+
+
 def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]:
     """Train and measure one system."""
     begin, revision = time.process_time(), harness.revision()
     config = replace(config_of(system, split, seed), output=str(directory))
     data = generate(SvoSovConfig(split, seed))
+    may_resume = is_resumable(directory, config)
     sets = {name: bitext_of(items, name) for name, items in data.items()}
     watched = bitext_of(data["dev"][:WATCHED], "dev")
     held_out = [*sets["dev"].source, *sets["test"].source]
@@ -87,9 +95,11 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
         config,
         bitexts=Bitexts(sets["train"], watched, held_out),
         metrics=DevMetrics(config.optimisation.translate_dev),
-        overwrite=True,
+        resume=may_resume,
+        overwrite=not may_resume,
     )
-    seconds = time.process_time() - begin
+    # Of a run in several pieces, nobody knows.
+    seconds = None if may_resume else time.process_time() - begin
     translator = Translator(trained.model, trained.tokenizer)
     result: dict[str, Any] = {"system": system, "split": split, "seed": seed, "seconds": seconds}
     result |= {"steps": trained.steps, "config": asdict(config_of(system, split, seed))}
@@ -122,7 +132,8 @@ def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.
                 text = f"{median(values):.2f} ({min(values):.2f})" if values else ""
                 cells.append(text or harness.NOT_MEASURED)
             steps = str(max(each["steps"] for each in own))
-            minutes = f"{_mean(own, 'seconds') / 60:.0f}"
+            seconds = [each["seconds"] for each in own if each["seconds"] is not None]
+            minutes = f"{mean(seconds) / 60:.0f}" if seconds else harness.NOT_MEASURED
             tries = [each["recombined"] for each in own if each["recombined"]]
             made, excluded = (sum(each[key] for each in tries) for key in ("made", "coincidences"))
             held_out = f"{excluded:,} of {made:,}" if tries else ""
@@ -144,10 +155,6 @@ def _bars(split: str, runs: list[dict[str, Any]]) -> list[harness.Bar]:
         harness.Bar(f"{split}: posterior trees, {of}", worst["posterior_trees"], TREE_BAR, " %"),
         harness.Bar(f"{split}: prior behind it, {of}", behind, PRIOR_BAR, " points", False),
     ]
-
-
-def _mean(runs: list[dict[str, Any]], key: str) -> float:
-    return float(sum(run[key] for run in runs) / len(runs))
 
 
 HEADER = ["split", "system", "seeds", "steps", "BTG-1 / flat", "BTG-N"]

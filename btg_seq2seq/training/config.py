@@ -41,6 +41,7 @@ MAY_CHANGE = {
     "optimisation.log_every",
     "optimisation.translate_dev",
     "optimisation.patience",
+    "optimisation.final",
     "optimisation.average_checkpoints",
 }
 

@@ -86,9 +86,13 @@ class OptimisationConfig:
     """Stop early after so many evaluations without a better one, counted from when the parsers
     learn; nothing: never."""
 
+    final: Literal["best", "last"] = "best"
+    """Which checkpoint is the final model: the one that is best in metric (without a dev set, the
+    last), or the last one. With a schedule that ends at 0 the last is seldom worse, and few dev
+    sentences may not tell good checkpoints apart."""
+
     average_checkpoints: int = 1
-    """The final model is the mean of so many last checkpoints; 1: it is the best checkpoint, or
-    the last one without a dev set."""
+    """The final model is the mean of so many last checkpoints; 1: see final."""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_tokens is not None:

@@ -359,7 +359,8 @@ def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> 
     """Choose or average checkpoints, measure the result and write it as the final model."""
     count, checkpoints = trainer.optimisation.average_checkpoints, trainer.checkpoints
     best: int | None = trainer.state.best_global_step
-    steps = checkpoints.averaged(count) if count > 1 or best is None else [best]
+    takes_best = count == 1 and trainer.optimisation.final == "best"
+    steps = [best] if takes_best and best is not None else checkpoints.averaged(count)
     put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:

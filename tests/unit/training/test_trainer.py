@@ -10,7 +10,7 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.training import run as run_module
-from btg_seq2seq.training.checkpoints import Checkpoints
+from btg_seq2seq.training.checkpoints import Checkpoints, load_weights
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.objective import BTGObjective
 from btg_seq2seq.training.run import train
@@ -112,6 +112,14 @@ def test_the_best_checkpoint_becomes_the_model_and_training_stops_early(tmp_path
     assert seen == [10] * 5
     checkpoints = Checkpoints(tmp_path / "run")
     assert checkpoints.steps == [4, 8]
+    # A run that is done may end otherwise, without a step more.
+    config = tiny_config(tmp_path / "run", flat=True, **options, final="last")
+    result = run(config, metrics=lambda *_: {"bleu": 0.3}, resume=True)
+    assert (result.steps, result.averaged_steps) == (8, [8])
+    last = load_weights(checkpoints.path(8))
+    assert all(
+        torch.equal(weight, last[name]) for name, weight in load_weights(result.directory).items()
+    )
 
 
 @pytest.mark.parametrize(("flat_steps", "best"), [(0, 2), (2, 4), (3, 4), (6, 2)])
