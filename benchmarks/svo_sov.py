@@ -18,8 +18,8 @@ from statistics import mean, median
 from typing import Any, Literal, get_args
 
 from benchmarks import harness
-from btg_seq2seq.cli.dev_metrics import DevMetrics
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.svo_sov import Split, SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
@@ -54,6 +54,7 @@ NAMES = {
     "seq2seq": "seq2seq",
 }
 BARS = {("few-shot", "flat"): 96.0, ("novel-position", "flat"): 99.5}
+SEEDS = 5  # fewer say nothing of the worst
 CKY_BAR, TREE_BAR, PRIOR_BAR = 100.0, 95.0, 2.0
 
 
@@ -139,7 +140,7 @@ def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.
             held_out = f"{excluded:,} of {made:,}" if tries else ""
             seeds = ", ".join(str(each["seed"]) for each in own)
             rows.append([split, name, seeds, steps, *cells, held_out, minutes])
-            if system == "btg":
+            if system == "btg" and len(own) >= SEEDS:
                 bars += _bars(split, own)
     return rows, bars
 
@@ -170,7 +171,7 @@ NOTE = (
 
 def parse_arguments() -> argparse.Namespace:
     parser = harness.arguments("svo_sov", __doc__)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--first_seed", type=int, default=0)
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--splits", nargs="+", choices=get_args(Split), default=get_args(Split))

@@ -228,7 +228,7 @@ def main() -> int:
     ]
     bars += [
         harness.Bar(
-            f"{name}, peak memory against a plain step",
+            f"{name}, in {PARTS} parts, peak memory against a plain step in one piece",
             memory[name] / memory["plain"],
             bound,
             "x",

@@ -59,7 +59,7 @@ def read_rule_options(options: Namespace) -> RuleSet:
     )
 
 
-def load_translator(options: Namespace) -> Translator:
+def load_translator(options: Namespace, *, uses_grammar: bool = True) -> Translator:
     """The model with the settings that were given on the command line."""
     library: Any = logging  # its functions carry no types
     library.set_verbosity_error()  # stderr is for what we have to say
@@ -72,7 +72,15 @@ def load_translator(options: Namespace) -> Translator:
     given = {
         field.name: options.get(field.name, field.default) for field in fields(DecodingSettings)
     }
-    return Translator.from_pretrained(options.model, DecodingSettings(**given), options.device)
+    settings = DecodingSettings(**given)
+    translator = Translator.from_pretrained(options.model, settings, options.device)
+    if not translator.model.config.parsers_learned and uses_grammar:
+        print(
+            f"btg: the parsers of {options.model} have learned nothing, since it was "
+            "trained on whole sentences only: trees are random",
+            file=sys.stderr,
+        )
+    return translator
 
 
 def _check_device(name: str) -> None:

@@ -17,9 +17,10 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.cli.arguments import command_parser, load_translator
 from btg_seq2seq.text import Bitext, read_lines, write_lines
+from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.checks import at_least
 from btg_seq2seq.training.collected import Derivations
-from btg_seq2seq.training.data import Frames, encode
+from btg_seq2seq.training.data import encode
 from btg_seq2seq.training.partners import continuing_tokens
 from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
 

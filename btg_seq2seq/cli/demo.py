@@ -16,9 +16,9 @@ import jsonargparse
 from rich.console import Console
 from rich.table import Table
 
-from btg_seq2seq.cli.dev_metrics import DevMetrics
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of

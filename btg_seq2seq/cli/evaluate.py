@@ -35,7 +35,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.translations and Path(options.translations).resolve() in inputs:
         raise ValueError(f"{options.translations} is read: choose another file for --translations")
     bitext = Bitext.from_files(options.source, options.reference, options.trees)
-    translator = load_translator(options)
+    uses_grammar = options.mode == "cky" or options.trees is not None
+    translator = load_translator(options, uses_grammar=uses_grammar)
     for number, text in enumerate(bitext.source, 1):
         check_length(translator, text, f"{options.source}: line {number}")
     found = evaluate(translator, bitext, options.mode, options.tokenize)

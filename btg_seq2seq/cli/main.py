@@ -32,9 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command not in COMMANDS:
         print(f"btg: there is no command {command!r}\n\n{usage()}", file=sys.stderr)
         return 2
-    # Only the command that is asked for is imported: the help of btg needs no torch.
-    module = import_module(f"btg_seq2seq.cli.{command.replace('-', '_')}")
     try:
+        # Only the command that is asked for is imported: the help of btg needs no torch.
+        module = import_module(f"btg_seq2seq.cli.{command.replace('-', '_')}")
         status: int = module.main(rest)
     except (ValueError, OSError) as error:
         print(f"btg {command}: {error}", file=sys.stderr)

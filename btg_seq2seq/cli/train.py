@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from jsonargparse import DefaultHelpFormatter
 
-from btg_seq2seq.cli.dev_metrics import DevMetrics
 from btg_seq2seq.cli.main import INTERRUPTED
+from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.training.config import TrainConfig, config_of, config_parser
 from btg_seq2seq.training.progress import TrainingInterrupted
 from btg_seq2seq.training.run import TrainResult, train
@@ -51,11 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     existing.add_argument(
         "--overwrite", action="store_true", help="Remove the run in OUTPUT and start anew."
     )
-    arguments = list(arguments)
-    place = next((place for place, given in enumerate(arguments) if given not in FLAGS), None)
-    if place is not None and not arguments[place].startswith("-"):
-        arguments = ["--config", arguments.pop(place), *arguments]
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args(with_config_named(arguments))
     config = config_of(parser, parsed)
     metrics = DevMetrics(config.optimisation.translate_dev)
     metrics.check(config.optimisation.metric, has_trees=config.data.dev_trees is not None)
@@ -79,13 +75,25 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def with_config_named(arguments: Sequence[str]) -> list[str]:
+    """``CONFIG``, wherever it stands, as ``--config CONFIG`` before the fields, which win."""
+    given, before = list(arguments), ""
+    for place, argument in enumerate(given):
+        is_value = before.startswith("--") and "=" not in before and before not in FLAGS
+        if not is_value and not argument.startswith("-"):
+            return ["--config", argument, *given[:place], *given[place + 1 :]]
+        before = argument
+    return given
+
+
 def summary(result: TrainResult, config: TrainConfig) -> str:
     """Where the model is, how good, and the next command."""
     source = config.data.dev_source or config.data.train_source
+    kept = ", ".join(map(str, result.averaged_steps))
     reader = "zcat" if str(source).endswith(".gz") else "cat"
     return "\n".join(
         [
-            f"model: {result.directory} (after {result.steps} steps)",
+            f"model: {result.directory} (of step {kept} of {result.steps})",
             f"try it: {reader} {source} | btg translate {result.directory} -",
             f"curves: tensorboard --logdir {result.directory}",
         ]

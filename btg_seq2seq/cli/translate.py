@@ -48,7 +48,8 @@ def main(arguments: Sequence[str]) -> int:
     rules = read_rule_options(options)
     if options.unused is not None:
         write_lines(options.unused, rules.problems)  # a place that cannot be written is told now
-    translator = load_translator(options)
+    is_cky = options.mode == "cky" or (options.mode is None and len(rules) > 0)
+    translator = load_translator(options, uses_grammar=is_cky)
     tell_all("translate", rules.problems, ADVICE)
     notices = Messages(
         "translate", "; --output jsonl has all of them" if options.output == "text" else ""

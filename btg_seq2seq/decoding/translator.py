@@ -30,6 +30,7 @@ from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.decoding.source_text import SourceReader, SourceText
 from btg_seq2seq.decoding.target_text import TargetWriter
 from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.model.config import check_model
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import load_tokenizer
 
@@ -73,10 +74,7 @@ class Translator:
         device: str | torch.device = "cpu",
     ) -> Translator:
         """Load what ``btg train`` wrote: a model and its tokenizer."""
-        if not (Path(directory) / "config.json").is_file():
-            unfinished = (Path(directory) / "config.yaml").is_file()
-            advice = "; the run is unfinished: go on with btg train --resume" if unfinished else ""
-            raise ValueError(f"{directory} holds no model: there is no config.json in it{advice}")
+        check_model(directory)
         model: Any = BTGSeq2Seq.from_pretrained(directory)
         return cls(model.to(device), load_tokenizer(Path(directory)), settings)
 

@@ -24,6 +24,7 @@ from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_p
 from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
 from btg_seq2seq.text.batches import IGNORED
+from btg_seq2seq.text.frames import Frames
 
 
 class Objective(Protocol):
@@ -85,9 +86,15 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> BTGSeq2Seq:
         """Around a model, its directory or hub name, or a configuration for random weights.
 
-        ``settings`` are those of ``BTGSeq2SeqConfig``.
+        ``settings`` are those of ``BTGSeq2SeqConfig``; what surrounds a sentence, and its language,
+        are asked of the tokenizer, if there is one.
         """
         loaded = Backbone.load(backbone, tokenizer)
+        if tokenizer is not None:
+            settings = {**Frames.of(tokenizer).settings, **settings}
+            reads, writes = (getattr(tokenizer, name, None) for name in ("src_lang", "tgt_lang"))
+            if loaded.lacks_language and reads is not None and writes is not None:
+                loaded.set_languages(reads, writes, tokenizer)
         return cls(BTGSeq2SeqConfig(backbone=loaded.model.config, **settings), loaded)
 
     @classmethod
@@ -126,7 +133,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
 
         Args:
             input_ids, attention_mask: ``[batch, source]``, as the tokenizer makes them.
-            labels: ``[batch, target]``, ending in the end token; -100 in the padding.
+            labels: ``[batch, target]``, a sentence's own tokens and the end token; -100 in the
+                padding. What else a tokenizer puts around a target, such as a language code, is in
+                the decoder's prompt already.
             index: ``[batch]``, where the sentences stand in their files: what is drawn for a
                 sentence depends on it, and not on the rest of the batch.
             trees: gold trees, printed or not, one a sentence.
@@ -168,6 +177,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         backbone, config = self.backbone, self.config
         source = self._side(input_ids, attention_mask, config.prefix, config.suffix)
         target = self._side(labels, labels != IGNORED, [], [backbone.sentence_end])
+        self._check_frames(input_ids, labels, target.lengths)
         states = backbone.encode(input_ids, attention_mask)
         decoded = backbone.decode_labels(labels, states, attention_mask)
         longest = torch.maximum(source.lengths, target.lengths)
@@ -220,6 +230,25 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         own = tokens[:, len(prefix) : len(prefix) + int(lengths.max())]
         position = torch.arange(own.shape[1], device=tokens.device)
         return Side(own.masked_fill(position >= lengths[:, None], self.backbone.pad), lengths)
+
+    def _check_frames(self, input_ids: Tensor, labels: Tensor, lengths: Tensor) -> None:
+        """Refuse a batch whose frames would be taken for words."""
+        prompt, prefix = self.backbone.sentence_prompt(), self.config.prefix
+        is_wrong = labels.gather(1, lengths[:, None])[:, 0] != self.backbone.sentence_end
+        if len(prompt) > 1:
+            is_wrong |= labels[:, 0] == prompt[-1]
+        if bool(is_wrong.any()):
+            raise ValueError(
+                f"labels of sentence {int(is_wrong.nonzero()[0, 0])}: they must be a sentence's "
+                f"own tokens and the end token {self.backbone.sentence_end}; what else a tokenizer "
+                f"puts around them is in the decoder's prompt {list(prompt)} already: remove it"
+            )
+        is_wrong = (input_ids[:, : len(prefix)] != input_ids.new_tensor(prefix)).any(1)
+        if bool(is_wrong.any()):
+            raise ValueError(
+                f"input_ids of sentence {int(is_wrong.nonzero()[0, 0])}: they must begin with "
+                f"{prefix}, as those of the tokenizer that the model was made with"
+            )
 
     def _framed(self, side: Side, prefix: list[int], suffix: list[int]) -> tuple[Tensor, Tensor]:
         """The encoder's input for one side and its mask, ``[batch, framed]``."""

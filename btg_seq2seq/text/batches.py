@@ -273,10 +273,10 @@ class BucketSampler(Sampler[list[int]]):
         # A part of width total / batches has the middle of at least num_replicas sentences.
         if total < self.batches_an_epoch * num_replicas * heaviest:
             sentence = f" (the longest sentence has {heaviest})" if name == "batch_tokens" else ""
+            needed = "a sentence" + f" for each of {num_replicas} processes" * (num_replicas > 1)
             raise ValueError(
-                f"{name}={budget} is too small{sentence}: some of the {self.batches_an_epoch} "
-                f"batches of {len(self.longest)} sentences could be too small for "
-                f"{num_replicas} processes; raise {name}"
+                f"{name}={budget} is too small{sentence}: not every batch would have {needed}; "
+                f"raise {name} to {2 * heaviest * num_replicas} or so, or leave out long sentences"
             )
 
     def set_epoch(self, epoch: int) -> None:

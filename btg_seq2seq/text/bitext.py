@@ -132,6 +132,8 @@ class Bitext:
             length_lines = read_lines(segmentations)
             _check_same_length(source, source_lines, segmentations, length_lines)
         name = f"{source} and {target}"
+        if segmentations is not None:
+            name = f"{source}, {target}, {trees} and {segmentations}"
         return cls(source_lines, target_lines, tree_lines, name, length_lines)
 
 

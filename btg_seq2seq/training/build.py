@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.families import default_config, load_pretrained, set_dropout
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.config import ModelConfig
-from btg_seq2seq.training.data import Frames
 
 DROPOUT = 0.1  # of random weights, unless told otherwise
 # What ``ModelConfig`` and ``BTGSeq2SeqConfig`` call the same.
@@ -21,9 +21,7 @@ GRAMMAR_FIELDS = (
 )
 
 
-def build_model(
-    config: ModelConfig, tokenizer: PreTrainedTokenizerBase, frames: Frames
-) -> BTGSeq2Seq:
+def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGSeq2Seq:
     """The model that a configuration asks for, around the tokens of a tokenizer."""
     backbone: PreTrainedConfig | PreTrainedModel
     if config.pretrained is None:
@@ -44,21 +42,19 @@ def build_model(
         backbone = BTGSeq2Seq.from_pretrained(config.init_from, config=saved).backbone.model
     else:
         backbone = load_pretrained(config.pretrained, torch.float32, config.dropout)
-    model = BTGSeq2Seq.from_backbone(
-        backbone,
-        tokenizer,
-        **{name: getattr(config, name) for name in GRAMMAR_FIELDS},
-        **frames.settings,
-    )
-    if config.pretrained is None and config.position_spread is not None:
-        model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
-    if config.source_language is not None and config.target_language is not None:
-        model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
-    if model.backbone.lacks_language:
+    # What its tokenizer happens to be set to is no answer.
+    is_said = config.source_language is not None
+    if not is_said and isinstance(backbone, PreTrainedModel) and Backbone(backbone).lacks_language:
         raise ValueError(
             f"{config.pretrained} marks the languages of its texts: say which they are, with "
             "model.source_language and model.target_language"
         )
+    settings = {name: getattr(config, name) for name in GRAMMAR_FIELDS}
+    model = BTGSeq2Seq.from_backbone(backbone, tokenizer, **settings)
+    if config.pretrained is None and config.position_spread is not None:
+        model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
+    if config.source_language is not None and config.target_language is not None:
+        model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
     return model
 
 

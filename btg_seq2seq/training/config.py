@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings, scheduled
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
+UNIFORM_STEPS = 300  # what random weights need to find the trees of the toy task for every seed
 
 # What may differ when a run is continued: it changes how far training goes and what is kept and
 # shown of it, not where it leads. (With some schedules, the number of steps decides that too.)
@@ -150,8 +151,9 @@ class ModelConfig:
     max_segments: int = 4
     """Most phrases that a sentence is cut into."""
 
-    max_phrase_length: int | None = None
-    """Longest phrase in tokens, on either side; nothing: no limit."""
+    max_phrase_length: int | None = 16
+    """Longest phrase in tokens, on either side (more where a sentence is too long for it); nothing:
+    no limit, and one long phrase and some short ones may explain any sentence."""
 
     max_grammar_length: int = 100
     """A sentence with more tokens on a side trains flat, without trees."""
@@ -247,7 +249,17 @@ class TrainConfig:
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
                 "tokenizer of its own: leave the kind out, or choose pretrained"
             )
+        if self.objective.uniform_steps is None:
+            steps = UNIFORM_STEPS if self.parsers_must_wait else 0
+            self.objective = replace(self.objective, uniform_steps=steps)
         self._check_recombination()
+
+    @property
+    def parsers_must_wait(self) -> bool:
+        """Whether phrases mean nothing yet when the parsers would begin to learn."""
+        learns_trees = self.model.max_segments > 1 and not self.objective.is_flat
+        is_random = self.model.pretrained is None and not self.objective.flat_steps
+        return learns_trees and is_random and self.objective.estimator != "gold"
 
     def _check_recombination(self) -> None:
         """Refuse to recombine sentences along trees that nothing has learned."""
@@ -266,10 +278,11 @@ class TrainConfig:
                 f"directions, which the estimator {estimator} does not learn: set it to 0"
             )
         untaught = self.objective.untaught_steps
-        if start < untaught:
+        if start <= untaught:
             raise ValueError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
-                "and uniform_steps) the parsers learn nothing: their trees would be random"
+                "and uniform_steps) the parsers learn nothing: their trees would be random; start "
+                "some hundred steps later"
             )
 
     def save(self, directory: str | Path) -> None:

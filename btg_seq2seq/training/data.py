@@ -1,8 +1,4 @@
-"""What a run reads: its bitexts, its tokenizer, and what the tokenizer puts around a sentence.
-
-Families of models frame sentences differently, with end tokens and language codes, and differently
-for the two sides. Here the frames are found by asking the tokenizer, and taken off the labels.
-"""
+"""What a run reads: its bitexts and its tokenizer, and how the one becomes tokens of the other."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Tree
+from btg_seq2seq.model.config import check_model
 from btg_seq2seq.model.families import language_id
 from btg_seq2seq.text import (
     Bitext,
@@ -26,9 +23,8 @@ from btg_seq2seq.text import (
     train_tokenizer,
 )
 from btg_seq2seq.text.batches import TokenTable, TooLong
-from btg_seq2seq.training.config import DataConfig, TrainConfig
-
-PROBE = "a"  # any text that a tokenizer does not delete
+from btg_seq2seq.text.frames import Frame, Frames
+from btg_seq2seq.training.config import CONFIG_FILE, DataConfig, TrainConfig
 
 
 @dataclass(frozen=True)
@@ -106,6 +102,8 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
         assert kind != "pretrained"  # the configuration has checked it
         texts = [*bitext.source, *bitext.target]
         return train_tokenizer(kind, texts, config.tokenizer.vocabulary_size)
+    if (Path(path) / CONFIG_FILE).is_file():  # a run of ours, perhaps an unfinished one
+        check_model(path)
     try:
         tokenizer = load_tokenizer(path)
     except (OSError, ValueError) as error:
@@ -127,61 +125,6 @@ def set_languages(tokenizer: Any, source: str | None, target: str | None) -> Non
     for language in (source, target):
         language_id(language, tokenizer)  # or says which there are
     tokenizer.src_lang, tokenizer.tgt_lang = source, target
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Tokens that a tokenizer puts before and behind a sentence."""
-
-    prefix: list[int]
-    suffix: list[int]
-
-    def __len__(self) -> int:
-        return len(self.prefix) + len(self.suffix)
-
-
-@dataclass(frozen=True)
-class Frames:
-    """The frames of the encoder's input, of the same with the sides exchanged, and of labels."""
-
-    source: Frame
-    reverse: Frame
-    labels: Frame
-
-    @classmethod
-    def of(cls, tokenizer: Any) -> Frames:
-        """Ask a tokenizer, in both directions if it has languages."""
-        source, labels = _frame(tokenizer, "text"), _frame(tokenizer, "text_target")
-        if getattr(tokenizer, "tgt_lang", None) is None:
-            return cls(source, source, labels)
-        languages = tokenizer.src_lang, tokenizer.tgt_lang
-        set_languages(tokenizer, *reversed(languages))
-        reverse = _frame(tokenizer, "text")
-        set_languages(tokenizer, *languages)
-        return cls(source, reverse, labels)
-
-    @property
-    def settings(self) -> dict[str, list[int]]:
-        """As fields of ``BTGSeq2SeqConfig``."""
-        return {
-            "prefix": self.source.prefix,
-            "suffix": self.source.suffix,
-            "reverse_prefix": self.reverse.prefix,
-            "reverse_suffix": self.reverse.suffix,
-        }
-
-
-def _frame(tokenizer: Any, side: str) -> Frame:
-    framed = tokenizer(**{side: PROBE})["input_ids"]
-    plain = tokenizer(**{side: PROBE}, add_special_tokens=False)["input_ids"]
-    for start in range(len(framed) - len(plain) + 1):
-        stop = start + len(plain)
-        if framed[start:stop] == plain:
-            return Frame(framed[:start], framed[stop:])
-    raise ValueError(
-        f"this tokenizer makes {framed} of {PROBE!r} with special tokens and {plain} without: "
-        "what it puts around a sentence is unclear"
-    )
 
 
 def length_limit(config: DataConfig, longest: int | None) -> tuple[int | None, TooLong]:

@@ -34,8 +34,9 @@ Terms = dict[str, Tensor]  # each [batch]; ``loss`` is that of n > 1
 class BTGObjective:
     """The loss of ``BTGSeq2Seq``, divided by the number of target tokens.
 
-    ``step`` is for the trainer to set: schedules and random numbers depend on it. Where nobody
-    does, schedules stay at their beginning, and random numbers are torch's own.
+    ``step`` is for the trainer to set: schedules and random numbers depend on it. ``BTGTrainer``
+    does, and ``FollowSteps`` makes any trainer of transformers do it. Where nobody does, random
+    numbers are torch's own, and settings that change with the step are refused.
     """
 
     def __init__(self, settings: ObjectiveSettings | None = None, seed: int = 0) -> None:
@@ -68,6 +69,12 @@ class BTGObjective:
         num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
         """The loss of a batch and the means of its terms."""
+        if model.training and self.step is None and self.settings.changes:
+            raise ValueError(
+                "flat_steps, uniform_steps and schedules need to know the step of training: give "
+                "the trainer btg_seq2seq.training.FollowSteps() among its callbacks, or set "
+                "model.objective.step"
+            )
         tokens = reading.target_tokens.sum()
         flat = -reading.flat_log_prob
         if not _is_finite(reading):  # before a parser refuses its scores

@@ -11,7 +11,9 @@ DEFAULT_BATCH_SIZE = 64
 # Measures of which less is better, beside every loss: its parts, and what programs may measure.
 LESS_IS_BETTER = {"flat", "phrases", "reverse", "parsing", "divergence"}
 LESS_IS_BETTER |= {"prior", "posterior", "leaves", "perplexity", "ter", "aer"}
+LOSSES = ("loss", "flat")  # of every evaluation; other terms depend on the estimator and the step
 TRANSLATIONS = ("bleu", "chrf", "exact_match")  # measures of translate_dev sentences
+TREES = ("posterior_trees", "prior_trees")  # measures of gold trees
 ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
 
 
@@ -96,7 +98,10 @@ class OptimisationConfig:
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_tokens is not None:
-            raise ValueError("give optimisation.batch_size or batch_tokens, one of the two")
+            raise ValueError(
+                "give optimisation.batch_size or batch_tokens, one of the two, and null for the "
+                "other, such as --optimisation.batch_tokens null"
+            )
         counts = ("steps", "accumulate", "parts", "log_every", "eval_every", "average_checkpoints")
         for name in (*counts, "batch_size", "batch_tokens", "save_every", "patience"):
             at_least(1, f"optimisation.{name}", getattr(self, name))

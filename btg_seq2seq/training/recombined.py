@@ -55,8 +55,8 @@ class RecombinationConfig(RecombinationSettings):
     are cut wrongly wherever they occur, and makes collecting several times slower."""
 
     exclude: list[str] = field(default_factory=list)
-    """Files of sources, such as a test set's, that must never be made. Those of the dev set never
-    are."""
+    """Files of sources, such as a test set's, that must never be made: '[test.de, other.de]'. Those
+    of the dev set never are."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

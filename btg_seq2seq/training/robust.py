@@ -128,7 +128,8 @@ def _draw_targets(
         )
         total = SegmentationSum.of(model, pair, own_leaves, boundaries)
         log_sum[rows] = total.log_sum
-        fenceposts[rows] = total.sample(noise.uniforms(4, choices)[rows]).fenceposts
+        summed = total.sample(noise.uniforms(4, choices)[rows]).fenceposts
+        drawn = SegmentationBatch(fenceposts.index_copy(0, rows, summed), trees.segments)
     return drawn, log_sum
 
 

@@ -6,12 +6,10 @@ say. A run that ended early, however it did, is resumed from its last checkpoint
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +25,15 @@ from transformers import (
 )
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import EncodedBitext, load_tokenizer, write_lines
+from btg_seq2seq.text import EncodedBitext, load_tokenizer
+from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.training.build import build_model, describe, resumed_model
-from btg_seq2seq.training.checkpoints import (
-    FOLDER,
-    UNFINISHED,
-    Checkpoints,
-    average,
-    put_weights,
-)
+from btg_seq2seq.training.checkpoints import Checkpoints, average, put_weights
 from btg_seq2seq.training.collected import Track, untracked
-from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
+from btg_seq2seq.training.config import TrainConfig
 from btg_seq2seq.training.data import (
     Bitexts,
-    Frames,
     build_tokenizer,
     encode,
     encoded_pairs,
@@ -49,10 +41,11 @@ from btg_seq2seq.training.data import (
     set_languages,
     too_long_for_the_grammar,
 )
+from btg_seq2seq.training.directory import check_directory, prepare_directory, put_model
 from btg_seq2seq.training.objective import BTGObjective
+from btg_seq2seq.training.optimisation import TRANSLATIONS, TREES
 from btg_seq2seq.training.partners import continuing_tokens
 from btg_seq2seq.training.progress import (
-    METRICS_FILE,
     EarlyStopping,
     LogBeforeSaving,
     MetricsFile,
@@ -66,16 +59,6 @@ from btg_seq2seq.training.progress import (
 from btg_seq2seq.training.recombination import HeldOut
 from btg_seq2seq.training.recombined import RecombinedBatches
 from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
-
-DATA_FILE = "data.json"  # checksums of the texts
-# All that a run writes into its directory, the model and the tokenizer under names of Hugging
-# Face's; nothing else is ever removed from it.
-WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
-WRITTEN += ["config.json", "generation_config.json", "model.safetensors"]
-WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]
-WRITTEN += ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"]
-WRITTEN += ["added_tokens.json", "vocab.json", "merges.txt", "spiece.model"]
-WRITTEN += ["sentencepiece.bpe.model", "source.spm", "target.spm"]
 
 
 @dataclass(frozen=True)
@@ -107,12 +90,19 @@ def train(
     Args:
         config: the settings.
         bitexts: data that is in memory already; else the files of the settings are read.
-        metrics: measures the model on the dev set, beside its loss.
+        metrics: measures the model on the dev set, beside its loss: ``DevMetrics`` of
+            ``btg_seq2seq.evaluation.dev_metrics``, or your own.
         callbacks: more callbacks of Hugging Face's trainer.
         resume: continue the run that the directory holds, if it holds one.
         overwrite: remove the run that the directory holds.
         quiet: no progress, no report.
     """
+    metric = config.optimisation.metric
+    if metrics is None and metric in (*TRANSLATIONS, *TREES):
+        raise ValueError(
+            f"optimisation.metric is {metric}, which somebody must measure: give train() "
+            "metrics=btg_seq2seq.evaluation.dev_metrics.DevMetrics(sentences), or choose loss"
+        )
     directory = Path(config.output)
     bitexts = Bitexts.from_files(config.data) if bitexts is None else bitexts
     if config.recombination.start is not None:
@@ -178,68 +168,6 @@ def wait(arguments: TrainingArguments) -> None:
         torch.distributed.barrier()
 
 
-def check_directory(
-    directory: Path, config: TrainConfig, bitexts: Bitexts, resume: bool, overwrite: bool
-) -> None:
-    """Decide whether a run may use a directory; nothing is changed there yet."""
-    started = directory / CONFIG_FILE
-    if overwrite:
-        inputs = {
-            "model.init_from": config.model.init_from,
-            "model.backbone": config.model.backbone,
-            "tokenizer.path": config.tokenizer.path,
-        }
-        for name, path in inputs.items():
-            if path is None or not Path(path).exists():  # a name on the hub
-                continue
-            if Path(path).resolve().is_relative_to(directory.resolve()):
-                raise ValueError(
-                    f"{name} is {path}, which --overwrite would remove with {directory}: choose "
-                    "another directory with --output"
-                )
-    elif Checkpoints(directory).last is not None and started.exists():
-        if not resume:
-            raise ValueError(
-                f"{directory} holds a run already: continue it with --resume, replace it with "
-                "--overwrite, or choose another directory with --output"
-            )
-        differences = load_config(started).differences(config)
-        if differences:
-            raise ValueError(
-                f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
-                " go back to these settings, or start anew with --overwrite"
-            )
-        texts = directory / DATA_FILE
-        now = bitexts.checksums
-        before = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else now
-        for name in sorted(now.keys() | before.keys()):
-            was, is_now = before.get(name, "nothing"), now.get(name, "nothing")
-            if was != is_now:
-                raise ValueError(
-                    f"cannot resume: the {name} text is not that of {directory} (it was "
-                    f"{was}, is now {is_now}); go back to it, or start anew with --overwrite"
-                )
-    elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
-        raise ValueError(
-            f"{directory} holds a model, but not a run that could be resumed: choose another "
-            "directory with --output, or replace it with --overwrite"
-        )
-
-
-def prepare_directory(
-    directory: Path, config: TrainConfig, bitexts: Bitexts, overwrite: bool
-) -> None:
-    """Make the directory of a run that is about to begin or to go on."""
-    if overwrite:
-        for pattern in WRITTEN:
-            for path in directory.glob(pattern):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-    directory.mkdir(parents=True, exist_ok=True)
-    Checkpoints(directory).clean()
-    config.save(directory)
-    write_lines(directory / DATA_FILE, [json.dumps(bitexts.checksums)])
-
-
 def is_complete(state: TrainerState, config: TrainConfig) -> bool:
     """Whether a run had nothing left to do but to write its model."""
     callbacks: Any = state.stateful_callbacks
@@ -276,13 +204,12 @@ def build_trainer(
         is_first = arguments.process_index == 0  # trained in each process, it could differ a bit
         tokenizer = build_tokenizer(config, bitexts.train) if is_first else None
         tokenizer = broadcast_object_list([tokenizer])[0]
-        frames = Frames.of(tokenizer)
-        model = build_model(config.model, tokenizer, frames)
+        model = build_model(config.model, tokenizer)
     else:  # what the model was built from is needed no more
         tokenizer = load_tokenizer(last)
         set_languages(tokenizer, config.model.source_language, config.model.target_language)
-        frames = Frames.of(tokenizer)
         model = resumed_model(config.model, last)
+    frames = Frames.of(tokenizer)
     model.objective = BTGObjective(config.objective, config.seed)
     longest = model.backbone.family.longest(model.backbone.model.config)
     limit, on_too_long = length_limit(config.data, longest)
@@ -311,6 +238,12 @@ def build_trainer(
             "on wrong trees: objective.uniform_steps or objective.flat_steps let them wait"
         )
     start, steps = config.recombination.start, config.optimisation.steps
+    untaught = config.objective.untaught_steps
+    if untaught >= steps and not config.objective.is_flat:
+        say(
+            f"the parsers wait for {untaught} steps (objective.flat_steps and uniform_steps), but "
+            f"there are only {steps}: they learn nothing, and only flat translations make sense"
+        )
     if start is not None and start >= steps:
         say(f"recombination.start is {start}, but there are {steps} steps: nothing is recombined")
     say(f"output: {config.output}")
@@ -362,9 +295,12 @@ def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> 
     takes_best = count == 1 and trainer.optimisation.final == "best"
     steps = [best] if takes_best and best is not None else checkpoints.averaged(count)
     put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
+    untaught = trainer.objective.settings.untaught_steps
+    is_plain = trainer.objective.settings.is_flat or trainer.model.config.max_segments == 1
+    trainer.model.config.parsers_learned = not is_plain and max(steps) > untaught
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:
-        put_in_place(trainer, directory)
+        put_model(directory, partial(trainer.save_model, _internal_call=True))
     wait(trainer.args)
     chosen = (
         f"the mean of steps {', '.join(map(str, steps))}" if len(steps) > 1 else f"step {steps[0]}"
@@ -387,13 +323,3 @@ def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> 
         list(trainer.state.log_history),
         None if tries is None else tries._asdict(),
     )
-
-
-def put_in_place(trainer: BTGTrainer, directory: Path) -> None:
-    """Write the final model; its weights come last, so a model that can be loaded is complete."""
-    unfinished = directory / f"{UNFINISHED}model"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    trainer.save_model(str(unfinished), _internal_call=True)
-    for path in sorted(unfinished.iterdir(), key=lambda path: path.suffix == ".safetensors"):
-        os.replace(path, directory / path.name)
-    unfinished.rmdir()

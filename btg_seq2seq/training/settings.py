@@ -77,11 +77,11 @@ class ObjectiveSettings:
     encoder and source in the decoder; nothing: not with ``robust``, where the reverse likelihood
     does that, and two thirds of the pass are saved."""
 
-    uniform_steps: int = 0
+    uniform_steps: int | None = None
     """For so many steps at first, phrases are learned from derivations drawn by parsers whose
     scores are all equal, and the parsers themselves wait: what they would learn from phrases that
-    mean nothing yet is hard to unlearn. Some hundred for random weights; a model that can
-    translate already, pretrained or after flat_steps, does without."""
+    mean nothing yet is hard to unlearn. Nothing: 300 for random weights without flat_steps; a model
+    that can translate already, pretrained or after these, does without."""
 
     flat_steps: int = 0
     """For so many steps before that, only whole sentences are learned: a plain seq2seq model."""
@@ -89,8 +89,10 @@ class ObjectiveSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, dict) and not value:
-                raise ValueError(f"objective.{field.name}: a schedule needs at least one step")
+            if isinstance(value, dict) and (not value or min(value) < 0):
+                raise ValueError(
+                    f"objective.{field.name}: a schedule needs at least one step, from 0 on"
+                )
         for name in ("flat_weight", "turned"):
             shares = getattr(self, name)
             for share in shares.values() if isinstance(shares, dict) else [shares]:
@@ -111,7 +113,19 @@ class ObjectiveSettings:
     def untaught_steps(self) -> int:
         """Steps at first in which the parsers learn nothing."""
         # Given derivations are learned from the start.
-        return self.flat_steps + (self.uniform_steps if self.estimator != "gold" else 0)
+        return self.flat_steps + (self.uniform_steps or 0 if self.estimator != "gold" else 0)
+
+    @property
+    def changes(self) -> bool:
+        """Whether one step of training differs from another."""
+        schedules = (getattr(self, field.name) for field in fields(self))
+        return self.untaught_steps > 0 or any(isinstance(each, dict) for each in schedules)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether whole sentences are all that is ever learned."""
+        weights = self.flat_weight
+        return set(weights.values() if isinstance(weights, dict) else [weights]) == {1}
 
 
 @dataclass(frozen=True)

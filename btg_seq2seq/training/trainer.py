@@ -166,8 +166,10 @@ class BTGTrainer(Seq2SeqTrainer):
         """This process's share of the dev set, sentences of like length together."""
         collate: Any = self.data_collator
         lengths = data.lengths.max(1)
-        size = self.optimisation.batch.get("batch_size", len(data))
-        tokens = self.optimisation.batch.get("batch_tokens", math.inf)
+        # As much at once as in training, where processes and parts share a batch.
+        shares = self.args.world_size * self.optimisation.parts
+        limits = {name: max(1, most // shares) for name, most in self.optimisation.batch.items()}
+        size, tokens = limits.get("batch_size", len(data)), limits.get("batch_tokens", math.inf)
         batches: list[list[int]] = [[]]
         for row in sorted(range(len(data)), key=lengths.__getitem__):
             count = len(batches[-1])
@@ -311,7 +313,8 @@ class BTGTrainer(Seq2SeqTrainer):
     def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
         name = DEV + self.optimisation.metric
         if name not in metrics:
-            known = ", ".join(sorted(measure.removeprefix(DEV) for measure in metrics))
+            measures = (name.removeprefix(DEV) for name in metrics if name.startswith(DEV))
+            known = ", ".join(sorted(measures))
             raise ValueError(
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"

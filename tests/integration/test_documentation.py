@@ -55,6 +55,7 @@ def test_every_logged_term_is_explained(estimator: str, uniform_steps: int) -> N
     model = BTGSeq2Seq.from_backbone(config, max_segments=2)
     model.backbone.add_segment_ids(2, 3)
     objective = BTGObjective(ObjectiveSettings(estimator, uniform_steps=uniform_steps))
+    objective.step = 0
     tokens = torch.tensor([[10, 11, 12, 1]])
     reading = model.read(tokens, torch.ones_like(tokens), tokens)
     gold: dict[str, Any] = {"trees": ["[0:1 1:3]"], "segmentations": [[(0, 2), (2, 3)]]}

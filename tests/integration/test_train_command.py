@@ -9,9 +9,10 @@ import pytest
 from tiny_runs import tiny_bitexts
 from transformers import TrainerCallback
 
-from btg_seq2seq.cli import dev_metrics, train
+from btg_seq2seq.cli import train
 from btg_seq2seq.cli.main import main
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.evaluation import dev_metrics
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.config import load_config
 from btg_seq2seq.training.run import train as run
@@ -25,6 +26,7 @@ data:
   dev_target: {directory}/dev.target
 tokenizer: {{kind: word}}
 model: {{hidden_size: 16, layers: 1, heads: 2, scorer_width: 8, max_segments: 3}}
+objective: {{uniform_steps: 0}}
 optimisation: {{steps: 4, batch_tokens: 100, eval_every: 2, log_every: 1}}
 """
 
@@ -94,6 +96,44 @@ def test_parsers_that_learn_too_early_are_told_of(
         assert main(["train", config, *arguments, *more]) == 0
         said = capsys.readouterr().err
         assert ("the parsers learn from the first step" in said) == (steps == "0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--objective.uniform_steps", "4"], "the parsers wait for 4 steps"),
+        (["--objective.flat_weight", "1"], ""),
+    ],
+)
+def test_parsers_that_never_learn_are_told_of(
+    config: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    output = str(tmp_path / "run")
+    assert main(["train", *arguments, "--output", output, config]) == 0  # CONFIG in the end
+    assert said in capsys.readouterr().err
+    source = str(tmp_path / "dev.source.gz")
+    assert main(["translate", output, source, "--beam_size", "1"]) == 0
+    assert "learned nothing" not in capsys.readouterr().err
+    assert main(["translate", output, source, "--beam_size", "1", "--mode", "cky"]) == 0
+    assert "have learned nothing" in capsys.readouterr().err
+
+
+def test_a_model_of_a_run_that_is_unfinished(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "old").mkdir()
+    load_config(config, ["--output", "old"]).save(tmp_path / "old")
+    old = str(tmp_path / "old")
+    assert main(["train", config, "--model.init_from", old, "--output", "new"]) == 1
+    assert "tokenizer.kind" in capsys.readouterr().err
+    options = ["--tokenizer.kind", "null", "--output", str(tmp_path / "new")]
+    assert main(["train", config, "--model.init_from", old, *options]) == 1
+    assert "old holds no model: " in (errors := capsys.readouterr().err)
+    assert "the run is unfinished" in errors
 
 
 def test_ctrl_c_says_how_to_go_on(

@@ -6,7 +6,7 @@ Each estimator finds trees, to a bar of its own; and the flat mode profits from 
 import pytest
 import torch
 
-from btg_seq2seq.cli.dev_metrics import DevMetrics
+from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq

@@ -91,7 +91,7 @@ def over_batch(kernel: Any, batch: int, work: int, *arguments: Any) -> None:
     """
     kinds = tuple(map(_kind, arguments))
     if kinds not in _ready[kernel]:
-        message = "Compiling the grammar's kernels for this machine (once; kept for next time) ..."
+        message = "Compiling the grammar's kernels for this machine, or loading them ..."
         notice = threading.Timer(1.0, _say_once, [message])
         notice.start()
         try:

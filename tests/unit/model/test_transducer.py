@@ -7,6 +7,7 @@ import torch
 from decoding_models import tiny_model as tiny_model_of
 from safetensors.torch import load_file, save_file
 from tiny_models import VOCABULARY, tiny_config
+from tiny_tokenizers import multilingual
 from transformers import AutoConfig
 
 from btg_seq2seq.grammar import LeafCRF, TreeCRF
@@ -49,6 +50,30 @@ def phrases_of(pair, segments):
     trees = TreeCRF(pair.posterior_scores, pair.source.lengths, segments).sample(generator)
     leaves = LeafCRF(pair.leaf_scores, pair.target.lengths, trees)
     return PhrasePairs.forward(trees, leaves.sample(generator))
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [("m2m_100", "nllb"), ("mbart", "mbart"), ("mbart-50", "mbart-50")]
+)
+def test_what_surrounds_a_sentence_is_asked_of_the_tokenizer(family, name):
+    tokenizer = multilingual(name)
+    config = tiny_config(family)
+    config.vocab_size = len(tokenizer)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer)
+    assert not model.backbone.lacks_language
+    inputs = tokenizer(["a b"], return_tensors="pt")
+    own = tokenizer("b b", add_special_tokens=False)["input_ids"]
+    reading = model.read(**inputs, labels=torch.tensor([[*own, tokenizer.eos_token_id]]))
+    words = tokenizer("a b", add_special_tokens=False)["input_ids"]
+    assert reading.pair.source.tokens.tolist() == [words]
+    assert reading.pair.target.tokens.tolist() == [own]
+    framed = tokenizer(text_target=["b b"], return_tensors="pt")["input_ids"]
+    with pytest.raises(ValueError, match=r"labels of sentence 0: .* remove it"):
+        model.read(**inputs, labels=framed)
+    if model.config.prefix:
+        inputs["input_ids"][:, 0] = own[0]
+        with pytest.raises(ValueError, match="input_ids of sentence 0: they must begin with"):
+            model.read(**inputs, labels=torch.tensor([[*own, tokenizer.eos_token_id]]))
 
 
 @pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])

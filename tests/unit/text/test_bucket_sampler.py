@@ -147,7 +147,7 @@ def test_large_data():
         ({"batch_size": 2, "seed": -1}, "seed"),
         ({"batch_size": 2, "rank": 1}, "rank 1 is not one of 1 processes"),
         ({"batch_size": 2, "rank": -1, "num_replicas": 2}, "rank -1"),
-        ({"batch_size": 2, "num_replicas": 2}, "batch_size=2 is too small: .* 2 processes"),
+        ({"batch_size": 2, "num_replicas": 2}, "batch_size=2 is too small: .* of 2 processes"),
         ({"batch_tokens": 8}, r"batch_tokens=8 is too small \(the longest sentence has 9\)"),
         ({"batch_size": 2, "lengths": []}, "at least one sentence"),
         ({"batch_size": 2, "lengths": [3, 0]}, "none that is empty"),

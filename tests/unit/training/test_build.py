@@ -16,10 +16,11 @@ from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.families import set_dropout
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
+from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.build import GRAMMAR_FIELDS, build_model
 from btg_seq2seq.training.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.config import ModelConfig, TokenizerConfig
-from btg_seq2seq.training.data import Bitexts, Frames
+from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
 
 
@@ -192,9 +193,7 @@ def test_how_far_positions_are_spread(spread, low, high):
     torch.manual_seed(0)
     tokenizer = train_tokenizer("word", ["a b c"])
     size = {"hidden_size": 64, "layers": 1, "heads": 8}
-    model = build_model(
-        ModelConfig(**size, position_spread=spread), tokenizer, Frames.of(tokenizer)
-    )
+    model = build_model(ModelConfig(**size, position_spread=spread), tokenizer)
     positions = [
         weight for name, weight in model.named_parameters() if "relative_attention" in name
     ]
@@ -216,7 +215,7 @@ def test_an_earlier_run_is_continued_with_fresh_parsers(tmp_path):
     tokenizer = load_tokenizer(tmp_path / "plain")
     config = ModelConfig(init_from=str(tmp_path / "plain"), max_segments=2)
     torch.manual_seed(5)
-    model = build_model(config, tokenizer, Frames.of(tokenizer))
+    model = build_model(config, tokenizer)
     assert model.config.max_segments == 2
     for name, weight in first.model.named_parameters():
         is_same = torch.equal(weight, model.get_parameter(name))
@@ -241,12 +240,12 @@ def test_dropout_of_pretrained_models(tmp_path, dropout, expected):
     tokenizer = train_tokenizer("word", ["a b"])
     save_pretrained(tmp_path / "plain", config, tokenizer)
     given = ModelConfig(init_from=str(tmp_path / "plain"), dropout=dropout)
-    model = build_model(given, tokenizer, Frames.of(tokenizer))
+    model = build_model(given, tokenizer)
     assert dropout_of(model) == {expected}
     model.save_pretrained(tmp_path / "btg")
     assert dropout_of(BTGSeq2Seq.from_pretrained(tmp_path / "btg")) == {expected}
     given = ModelConfig(init_from=str(tmp_path / "btg"), dropout=dropout)
-    assert dropout_of(build_model(given, tokenizer, Frames.of(tokenizer))) == {expected}
+    assert dropout_of(build_model(given, tokenizer)) == {expected}
 
 
 @every_family
@@ -270,7 +269,7 @@ def test_a_model_that_is_not_there(tmp_path):
     tokenizer = bart_tokenizer()
     config = ModelConfig(init_from=str(tmp_path / "nowhere"), **SIZE)
     with pytest.raises(ValueError, match=r"init_from: there is no model in .*nowhere"):
-        build_model(config, tokenizer, Frames.of(tokenizer))
+        build_model(config, tokenizer)
 
 
 def test_models_of_runs_have_the_defaults_of_models():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btg_seq2seq.training.config import (
+    UNIFORM_STEPS,
     DataConfig,
     ModelConfig,
     TokenizerConfig,
@@ -149,9 +150,33 @@ def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_chan
 
 def test_sentences_are_not_recombined_before_there_are_trees():
     objective = ObjectiveSettings(flat_steps=20, uniform_steps=30)
-    TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=50))
-    with pytest.raises(ValueError, match=r"recombination\.start is 49, but until step 50"):
-        TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=49))
+    TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=51))
+    with pytest.raises(ValueError, match=r"recombination\.start is 50, but until step 50"):
+        TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=50))
+    with pytest.raises(ValueError, match=r"recombination\.start is 0, but until step 0"):
+        TrainConfig(
+            "run",
+            objective=ObjectiveSettings(uniform_steps=0),
+            recombination=RecombinationConfig(start=0),
+        )
+
+
+@pytest.mark.parametrize(
+    ("sections", "steps"),
+    [
+        ({}, UNIFORM_STEPS),
+        ({"objective": ObjectiveSettings("paper", flat_weight={0: 1.0, 9: 0.5})}, UNIFORM_STEPS),
+        ({"objective": ObjectiveSettings(uniform_steps=7)}, 7),
+        ({"objective": ObjectiveSettings(flat_steps=9)}, 0),
+        ({"objective": ObjectiveSettings("gold")}, 0),
+        ({"objective": ObjectiveSettings(flat_weight=1)}, 0),
+        ({"model": ModelConfig(max_segments=1)}, 0),
+        ({"model": ModelConfig("pretrained")}, 0),
+        ({"model": ModelConfig(init_from="run")}, 0),
+    ],
+)
+def test_the_parsers_of_random_weights_wait(sections, steps):
+    assert TrainConfig("run", **sections).objective.uniform_steps == steps
 
 
 @pytest.mark.parametrize(

@@ -135,8 +135,15 @@ def test_the_best_checkpoint_is_one_whose_parsers_have_learned(tmp_path, flat_st
 
 def test_a_metric_that_nobody_measures(tmp_path):
     config = tiny_config(tmp_path / "run", flat=True, metric="bleu", eval_every=1)
-    with pytest.raises(ValueError, match=r"'bleu'.*measured by .*flat.*loss"):
-        run(config)
+    with pytest.raises(ValueError, match=r"'bleu'.*measured by .*flat.*loss.*ter"):
+        run(config, metrics=lambda *_: {"ter": 0.5})
+
+
+@pytest.mark.parametrize("metric", ["chrf", "prior_trees"])
+def test_a_metric_that_somebody_must_measure(tmp_path, metric):
+    with pytest.raises(ValueError, match=rf"optimisation\.metric is {metric}, .*DevMetrics"):
+        run(tiny_config(tmp_path / "run", metric=metric))
+    assert not (tmp_path / "run").exists()
 
 
 def test_metrics_do_not_disturb_training(tmp_path):

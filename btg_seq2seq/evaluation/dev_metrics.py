@@ -1,4 +1,4 @@
-"""What ``btg train`` measures on the dev set beside the loss: translations and trees."""
+"""What training measures on the dev set beside the loss: translations and trees."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.optimisation import TRANSLATIONS
-
-LOSSES = ("loss", "flat")  # the others depend on the estimator and on the step
-TREES = ("posterior_trees", "prior_trees")
+from btg_seq2seq.training.optimisation import LOSSES, TRANSLATIONS, TREES
 
 
 class DevMetrics:
