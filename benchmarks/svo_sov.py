@@ -183,13 +183,12 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run_in_process(directory: Path, job: tuple[str, str, int]) -> None:
-    """Run one job in a process of its own, unless its result is there."""
+    """Run one job in a process of its own."""
     name = "-".join(map(str, job))
-    if not is_done(directory / f"{name}.json", job):
-        command = [sys.executable, "-m", "benchmarks.svo_sov", "--directory", str(directory)]
-        with open(directory / f"{name}.log", "w", encoding="utf-8") as log:
-            done = subprocess.run([*command, "--one", *map(str, job)], stdout=log, stderr=log)
-        print(f"{name}: {'done' if done.returncode == 0 else f'failed, see {log.name}'}")
+    command = [sys.executable, "-m", "benchmarks.svo_sov", "--directory", str(directory)]
+    with open(directory / f"{name}.log", "w", encoding="utf-8") as log:
+        done = subprocess.run([*command, "--one", *map(str, job)], stdout=log, stderr=log)
+    print(f"{name}: {'done' if done.returncode == 0 else f'failed, see {log.name}'}")
 
 
 def main() -> int:
@@ -209,10 +208,12 @@ def main() -> int:
         for seed in range(options.first_seed, options.first_seed + options.seeds)
         for split in options.splits
     ]
-    if not options.report:
-        with ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(lambda job: run_in_process(options.directory, job), jobs))
     paths = {job: options.directory / f"{'-'.join(map(str, job))}.json" for job in jobs}
+    if not options.report:
+        # Not in threads: to read a configuration changes the working directory for a moment.
+        missing = [job for job, path in paths.items() if not is_done(path, job)]
+        with ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(lambda job: run_in_process(options.directory, job), missing))
     done = [path for job, path in paths.items() if is_done(path, job)]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
     rows, bars = table(sorted(results, key=lambda each: each["seed"]))
