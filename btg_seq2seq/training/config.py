@@ -257,9 +257,13 @@ class TrainConfig:
     @property
     def parsers_must_wait(self) -> bool:
         """Whether phrases mean nothing yet when the parsers would begin to learn."""
-        learns_trees = self.model.max_segments > 1 and not self.objective.is_flat
         is_random = self.model.pretrained is None and not self.objective.flat_steps
-        return learns_trees and is_random and self.objective.estimator != "gold"
+        return self.learns_trees and is_random and self.objective.estimator != "gold"
+
+    @property
+    def learns_trees(self) -> bool:
+        """Whether the run is more than plain seq2seq training."""
+        return self.model.max_segments > 1 and not self.objective.is_flat
 
     def _check_recombination(self) -> None:
         """Refuse to recombine sentences along trees that nothing has learned."""

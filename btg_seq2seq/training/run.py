@@ -159,7 +159,7 @@ def train(
                     f"stopped at step {trainer.state.global_step}; saved in "
                     f"{trainer.checkpoints.last}; the same command with --resume goes on from there"
                 )
-        return finish(trainer, directory, say)
+        return finish(trainer, config, say)
 
 
 def wait(arguments: TrainingArguments) -> None:
@@ -239,7 +239,7 @@ def build_trainer(
         )
     start, steps = config.recombination.start, config.optimisation.steps
     untaught = config.objective.untaught_steps
-    if untaught >= steps and not config.objective.is_flat:
+    if untaught >= steps and config.learns_trees:
         say(
             f"the parsers wait for {untaught} steps (objective.flat_steps and uniform_steps), but "
             f"there are only {steps}: they learn nothing, and only flat translations make sense"
@@ -288,16 +288,16 @@ def recombined_batches(
     )
 
 
-def finish(trainer: BTGTrainer, directory: Path, say: Callable[[str], None]) -> TrainResult:
+def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None]) -> TrainResult:
     """Choose or average checkpoints, measure the result and write it as the final model."""
+    directory = Path(config.output)
     count, checkpoints = trainer.optimisation.average_checkpoints, trainer.checkpoints
     best: int | None = trainer.state.best_global_step
     takes_best = count == 1 and trainer.optimisation.final == "best"
     steps = [best] if takes_best and best is not None else checkpoints.averaged(count)
     put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
-    untaught = trainer.objective.settings.untaught_steps
-    is_plain = trainer.objective.settings.is_flat or trainer.model.config.max_segments == 1
-    trainer.model.config.parsers_learned = not is_plain and max(steps) > untaught
+    is_taught = max(steps) > config.objective.untaught_steps
+    trainer.model.config.parsers_learned = config.learns_trees and is_taught
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:
         put_model(directory, partial(trainer.save_model, _internal_call=True))
