@@ -15,6 +15,7 @@ from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.decoding.translator import SentenceLengthError, Target, Translator
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import write_lines
 
 MESSAGES = 20  # that are shown of each kind
@@ -66,7 +67,7 @@ def load_translator(options: Namespace, *, uses_grammar: bool = True) -> Transla
     library.disable_progress_bar()
     if options.threads is not None:
         if options.threads < 1:
-            raise ValueError(f"--threads must be 1 or more, not {options.threads}")
+            raise UserError(f"--threads must be 1 or more, not {options.threads}")
         torch.set_num_threads(options.threads)
     _check_device(options.device)
     given = {
@@ -88,7 +89,7 @@ def _check_device(name: str) -> None:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError) as error:  # torch has no error of its own for this
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"--device {name}: torch cannot compute there: {reason}") from error
+        raise UserError(f"--device {name}: torch cannot compute there: {reason}") from error
 
 
 def check_target(translator: Translator, target: Target, place: str) -> None:
@@ -96,7 +97,7 @@ def check_target(translator: Translator, target: Target, place: str) -> None:
     try:
         translator.check_target(target)
     except SentenceLengthError as error:
-        raise ValueError(f"{place}: {error.reason}") from error
+        raise UserError(f"{place}: {error.reason}") from error
 
 
 def tell_unused(command: str, rules: RuleSet, path: str | None = None, advice: str = "") -> None:
@@ -113,7 +114,7 @@ def check_length(translator: Translator, text: str, place: str) -> None:
         try:
             translator.read([text])
         except SentenceLengthError as error:
-            raise ValueError(f"{place}: {error.reason}") from error
+            raise UserError(f"{place}: {error.reason}") from error
 
 
 def tell_all(command: str, lines: Iterable[str], advice: str = "") -> None:

@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.progress import track
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.checks import at_least
 from btg_seq2seq.cli.arguments import command_parser, load_translator
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import Bitext, read_lines, write_lines
 from btg_seq2seq.text.frames import Frames
-from btg_seq2seq.training.checks import at_least
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import encode
 from btg_seq2seq.training.partners import continuing_tokens
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     excluded = [line for path in options.exclude for line in read_lines(path)]
     bitext = Bitext.from_files(options.source, options.target)
     if not len(bitext):
-        raise ValueError(f"{options.source} is empty: there is nothing to recombine")
+        raise UserError(f"{options.source} is empty: there is nothing to recombine")
     wanted = len(bitext) if options.count is None else options.count
 
     translator = load_translator(options)
@@ -62,12 +63,12 @@ def main(arguments: Sequence[str]) -> int:
     )
     new = augment(recombiner, tokenizer, wanted, options.seed)
     if not new.pairs and new.unknown:
-        raise ValueError(
+        raise UserError(
             f"no new sentence pair can be made: all {new.unknown} that were have words that the "
             "tokenizer does not know"
         )
     if not new.pairs:
-        raise ValueError(
+        raise UserError(
             "no new sentence pair can be made: no phrase of the bitext can be swapped for another "
             f"({len(derivations)} sentences, {_without_tree(derivations)} of them without a tree)"
         )
@@ -150,9 +151,9 @@ def _check(options: Namespace) -> None:
     inputs = {Path(path).resolve() for path in (options.source, options.target, *options.exclude)}
     for path in outputs:
         if Path(path).resolve() in inputs:
-            raise ValueError(f"{path} is read: it cannot be written too; choose another output")
+            raise UserError(f"{path} is read: it cannot be written too; choose another output")
     if len({Path(path).resolve() for path in outputs}) < 2:
-        raise ValueError(f"both outputs are {outputs[0]}: each side needs a file of its own")
+        raise UserError(f"both outputs are {outputs[0]}: each side needs a file of its own")
 
 
 def _without_tree(derivations: Derivations) -> int:

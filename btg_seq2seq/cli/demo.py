@@ -18,6 +18,7 @@ from rich.table import Table
 
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
@@ -135,7 +136,7 @@ def _check_own(directory: Path) -> None:
     else:
         is_own = not directory.exists() or not any(directory.iterdir())
     if not is_own:
-        raise ValueError(
+        raise UserError(
             f"{directory} holds a run that is not the demonstration's: choose another directory "
             "with --output"
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from btg_seq2seq.cli.arguments import check_length, command_parser, load_translator
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.evaluate import Evaluation, evaluate
 from btg_seq2seq.text import Bitext, write_lines
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         Path(path).resolve() for path in (options.source, options.reference, options.trees) if path
     }
     if options.translations and Path(options.translations).resolve() in inputs:
-        raise ValueError(f"{options.translations} is read: choose another file for --translations")
+        raise UserError(f"{options.translations} is read: choose another file for --translations")
     bitext = Bitext.from_files(options.source, options.reference, options.trees)
     uses_grammar = options.mode == "cky" or options.trees is not None
     translator = load_translator(options, uses_grammar=uses_grammar)

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, TypeVar
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.bitext import BYTE_ORDER_MARK
 
 Item = TypeVar("Item")
@@ -52,7 +53,7 @@ def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
                 text = _decode(content, name, number)
                 yield _parse(number, text, name) if are_json else Line(number, text)
         except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{name}: line {number + 1} cannot be read: {error}") from error
+            raise UserError(f"{name}: line {number + 1} cannot be read: {error}") from error
 
 
 def name_of(path: str) -> str:
@@ -76,7 +77,7 @@ def _decode(content: bytes, name: str, number: int) -> str:
     try:
         text = content.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise ValueError(
+        raise UserError(
             f"{name}: line {number} is not UTF-8 (byte 0x{content[error.start]:02x}: "
             f"{error.reason}); convert it, for example with iconv"
         ) from error
@@ -89,12 +90,12 @@ def _parse(number: int, text: str, name: str) -> Line:
     try:
         fields = json.loads(text, parse_constant=_number, parse_float=_number)
     except ValueError as error:
-        raise ValueError(f"{name}: line {number} is not JSON: {error}") from error
+        raise UserError(f"{name}: line {number} is not JSON: {error}") from error
     source = fields.get("source") if isinstance(fields, dict) else None
     if not isinstance(source, str):
-        raise ValueError(f"{name}: line {number} is not an object with a text as 'source'")
+        raise UserError(f"{name}: line {number} is not an object with a text as 'source'")
     if not source.isprintable() and not _is_utf8(source):
-        raise ValueError(f"{name}: line {number} has half a character in 'source'")
+        raise UserError(f"{name}: line {number} has half a character in 'source'")
     return Line(number, source, fields)
 
 
@@ -102,7 +103,7 @@ def _number(text: str) -> float:
     """A number as JSON has it: it could not be written again, if it were infinite or none."""
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no number in JSON, or too large; write null")
+        raise UserError(f"{text} is no number in JSON, or too large; write null")
     return number
 
 
@@ -114,7 +115,7 @@ def _open(path: str) -> Iterator[BinaryIO]:
     try:
         stream: Any = gzip.open(path) if path.endswith(".gz") else open(path, "rb")  # noqa: SIM115
     except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file") from error
+        raise UserError(f"{path}: there is no such file") from error
     with stream:
         yield stream
 
@@ -123,7 +124,7 @@ def refuse_clash(line: Line, written: Collection[str], name: str) -> None:
     """An error where a line of JSON has fields that the output would overwrite."""
     clash = [repr(field) for field in line.fields if field in written]
     if clash:
-        raise ValueError(
+        raise UserError(
             f"{name}: line {line.number} has {', '.join(clash)}, which the output would overwrite; "
             "rename or remove it"
         )
@@ -135,7 +136,7 @@ def in_chunks(items: Iterable[Item | None], size: int) -> Iterator[list[Item]]:
     Before an error, those that came before it.
     """
     if size < 1:
-        raise ValueError(f"--chunk must be 1 or more, not {size}")
+        raise UserError(f"--chunk must be 1 or more, not {size}")
     chunk: list[Item] = []
     try:
         for item in items:

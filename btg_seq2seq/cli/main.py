@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from btg_seq2seq.errors import UserError
+
 COMMANDS = {
     "demo": "train on a toy task and show what the grammar adds",
     "train": "train a model from a YAML file",
@@ -16,6 +18,7 @@ COMMANDS = {
     "phrase-table": "the phrase pairs that a model knows",
     "augment": "new sentence pairs, recombined from the phrases of a bitext",
 }
+FAILED = 1
 INTERRUPTED = 130  # what a shell expects of a process that Ctrl-C has ended
 
 
@@ -36,13 +39,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Only the command that is asked for is imported: the help of btg needs no torch.
         module = import_module(f"btg_seq2seq.cli.{command.replace('-', '_')}")
         status: int = module.main(rest)
-    except (ValueError, OSError) as error:
-        print(f"btg {command}: {error}", file=sys.stderr)
-        return 1
+    except UserError as error:
+        return fail(command, str(error))
+    except OSError as error:
+        if error.errno is None:  # a library's; the system's own say what is full or forbidden
+            raise
+        return fail(command, f"{error.filename or 'the system'}: {error.strerror}")
     except KeyboardInterrupt:
         print(f"btg {command}: interrupted", file=sys.stderr)
         return INTERRUPTED
     return status
+
+
+def fail(command: str, message: str) -> int:
+    """Say in one line what is wrong."""
+    print(f"btg {command}: {' '.join(message.split())}", file=sys.stderr)
+    return FAILED
 
 
 def usage() -> str:

@@ -31,6 +31,7 @@ from btg_seq2seq.cli.lines import (
 from btg_seq2seq.decoding.scoring import Score
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.decoding.translator import Target, Translator
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import Bitext
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(list(arguments))
     rules = read_rule_options(options)
     if rules.rules and not options.reported:
-        raise ValueError("rules only matter for what translation reports: use --reported")
+        raise UserError("rules only matter for what translation reports: use --reported")
     translator = load_translator(options)
     tell_all("score", rules.problems)
     with progress() as bar:
@@ -124,16 +125,16 @@ def _translation(fields: dict[str, Any], vocabulary_size: int, place: str) -> Ta
     """What a line of JSON says of its translation: ``variants``, or else ``text``."""
     text, variants = fields.get("text"), fields.get("variants")
     if text is None and not variants:
-        raise ValueError(f"{place} has no translation: neither 'text' nor 'variants'")
+        raise UserError(f"{place} has no translation: neither 'text' nor 'variants'")
     if text is not None and not isinstance(text, str):
-        raise ValueError(f"{place}: 'text' is no text")
+        raise UserError(f"{place}: 'text' is no text")
     if not variants:
         return str(text)
     are_lists = isinstance(variants, list) and all(isinstance(one, list) for one in variants)
     if not are_lists or not all(
         type(token) is int and 0 <= token < vocabulary_size for one in variants for token in one
     ):
-        raise ValueError(
+        raise UserError(
             f"{place}: 'variants' must be lists of numbers of tokens, below {vocabulary_size}, "
             "as btg translate writes them; to score 'text', leave it out"
         )

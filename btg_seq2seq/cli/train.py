@@ -11,6 +11,7 @@ import torch
 from jsonargparse import DefaultHelpFormatter
 
 from btg_seq2seq.cli.main import INTERRUPTED
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.training.config import TrainConfig, config_of, config_parser
 from btg_seq2seq.training.progress import TrainingInterrupted
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
             overwrite=parsed.overwrite,
         )
     except torch.OutOfMemoryError as error:
-        raise ValueError(
+        raise UserError(
             f"{error}\nSmaller batches (optimisation.batch_size or batch_tokens, with "
             "optimisation.accumulate) or more optimisation.parts need less memory."
         ) from error

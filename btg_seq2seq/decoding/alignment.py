@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from btg_seq2seq.decoding.encoding import evaluating
 from btg_seq2seq.decoding.source_text import SourceText
 from btg_seq2seq.decoding.translation import Derivation, Phrase, Translation
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeCRF
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Reading
@@ -51,7 +52,7 @@ def best_derivations(
     most = model.config.max_segments if segments is None else segments
     wanted = [most] * len(sources) if isinstance(most, int) else list(most)
     if any(count < 1 for count in wanted):
-        raise ValueError(f"segments must be 1 or more, not {min(wanted)}")
+        raise UserError(f"segments must be 1 or more, not {min(wanted)}")
     pairs = list(zip(sources, targets, strict=True))
     usable = [
         rank

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from btg_seq2seq.decoding.rules import Rule
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import read_lines
 
 SEPARATOR = "|||"
@@ -36,7 +37,7 @@ def read_rules(path: str | Path) -> list[Rule]:
 
 def _rule(fields: Sequence[str], place: str) -> Rule:
     if not 2 <= len(fields) <= len(COLUMNS):
-        raise ValueError(
+        raise UserError(
             f"{place}: {len(fields)} columns, but a rule has 2 to 4: source, target, mode, "
             "case; they are separated by tabs, in .csv files by commas"
         )
@@ -69,7 +70,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if any(field.strip() for field in fields):
                     yield reader.line_num, fields
         except csv.Error as error:
-            raise ValueError(f"{path}:{reader.line_num}: {error}") from error
+            raise UserError(f"{path}:{reader.line_num}: {error}") from error
     else:
         for number, line in enumerate(lines, 1):
             if line.strip():

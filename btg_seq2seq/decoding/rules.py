@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.words import words_of
 
 RuleMode = Literal["force", "prefer", "keep"]
@@ -47,20 +48,20 @@ class Rule:
         object.__setattr__(self, "target", tuple(filter(None, targets)))
         where = f"{self.place}: " if self.place else ""
         if not self.source:
-            raise ValueError(f"{where}a rule needs a source phrase")
+            raise UserError(f"{where}a rule needs a source phrase")
         if self.mode not in get_args(RuleMode):
-            raise ValueError(f"{where}mode is force, prefer or keep, not {self.mode!r}")
+            raise UserError(f"{where}mode is force, prefer or keep, not {self.mode!r}")
         if self.case not in get_args(CasePolicy):
-            raise ValueError(f"{where}case is sensitive or insensitive, not {self.case!r}")
+            raise UserError(f"{where}case is sensitive or insensitive, not {self.case!r}")
         if self.mode == "keep":
             if any(target not in ("", self.source) for target in targets):
-                raise ValueError(
+                raise UserError(
                     f"{where}{self.source!r} is to be kept as it is, but has a target: "
                     "leave the target out, or choose another mode"
                 )
             object.__setattr__(self, "target", ())
         elif not self.target:
-            raise ValueError(
+            raise UserError(
                 f"{where}the rule for {self.source!r} has no target; the mode keep copies the "
                 "source"
             )

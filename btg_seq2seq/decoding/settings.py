@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 
 from transformers import PreTrainedConfig
 
+from btg_seq2seq.errors import UserError
+
 
 @dataclass(frozen=True)
 class DecodingSettings:
@@ -55,20 +57,20 @@ class DecodingSettings:
         for name in ("beam_size", "max_segments", "max_phrase_length", "batch_tokens"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name} must be 1 or more, not {value}")
+                raise UserError(f"{name} must be 1 or more, not {value}")
         for name in ("span_threshold", "flat_weight"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= 1:
-                raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+                raise UserError(f"{name} must lie between 0 and 1, not {value}")
         if self.segment_rate is not None and not 0 < self.segment_rate < 1:
-            raise ValueError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
+            raise UserError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
         if not (0 <= self.max_output_ratio < math.inf and self.max_output_extra >= 1):
-            raise ValueError(
+            raise UserError(
                 "max_output_ratio must be a number, 0 or more, and max_output_extra 1 or more, "
                 f"not {self.max_output_ratio} and {self.max_output_extra}"
             )
         if self.max_cky_length < 0:
-            raise ValueError(f"max_cky_length must not be negative, not {self.max_cky_length}")
+            raise UserError(f"max_cky_length must not be negative, not {self.max_cky_length}")
 
     def longest_output(self, length: int) -> int:
         """Most target tokens of a source with so many."""

@@ -30,6 +30,7 @@ from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.decoding.source_text import SourceReader, SourceText
 from btg_seq2seq.decoding.target_text import TargetWriter
 from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.config import check_model
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import load_tokenizer
@@ -40,7 +41,7 @@ Target = str | Translation | Sequence[Sequence[int]]
 CHUNK = 256  # texts that are held in memory, encoded, at a time
 
 
-class SentenceLengthError(ValueError):
+class SentenceLengthError(UserError):
     """A sentence, by its rank in the call, that is longer than the model can read or write."""
 
     def __init__(self, sentence: int, reason: str) -> None:
@@ -102,9 +103,9 @@ class Translator:
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
         mode = mode or ("cky" if rule_set.rules else "flat")
         if mode not in ("flat", "cky"):
-            raise ValueError(f"mode is flat or cky, not {mode!r}")
+            raise UserError(f"mode is flat or cky, not {mode!r}")
         if mode == "flat" and rule_set.rules:
-            raise ValueError("flat translation cannot obey rules; use the mode cky, or no rules")
+            raise UserError("flat translation cannot obey rules; use the mode cky, or no rules")
         results: list[Translation] = []
         sources = self.read(texts)
         for start in range(0, len(texts), CHUNK):
@@ -176,7 +177,7 @@ class Translator:
     def read(self, texts: Sequence[str]) -> list[SourceText]:
         """Texts as tokens; an error where one is longer than the model can read."""
         if isinstance(texts, str):
-            raise ValueError("texts must be a list of sentences, not one string")
+            raise UserError("texts must be a list of sentences, not one string")
         sources = self.reader.read(texts)
         for sentence, source in enumerate(sources):
             if self.longest is not None and len(self.framed(source.tokens)) > self.longest:
@@ -345,15 +346,15 @@ def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
 
 def _check_pairs(sources: Sequence[str], targets: Sequence[Target]) -> None:
     if isinstance(sources, str) or isinstance(targets, str):
-        raise ValueError("sources and targets must be lists of sentences, not one string")
+        raise UserError("sources and targets must be lists of sentences, not one string")
     if len(sources) != len(targets):
-        raise ValueError(f"{len(sources)} sources, but {len(targets)} targets")
+        raise UserError(f"{len(sources)} sources, but {len(targets)} targets")
 
 
 def check_nbest(nbest: int, settings: DecodingSettings) -> None:
     """A beam holds no more than so many translations."""
     if not 1 <= nbest <= settings.beam_size:
-        raise ValueError(
+        raise UserError(
             f"nbest={nbest} must lie between 1 and beam_size={settings.beam_size}; "
             "widen the beam for more translations"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -21,15 +22,15 @@ class DevMetrics:
     def check(self, metric: str, has_trees: bool) -> None:
         """Refuse, before training, a metric that will not be measured."""
         if metric in TRANSLATIONS and not self.sentences:
-            raise ValueError(
+            raise UserError(
                 f"optimisation.metric is {metric}, which needs translations of the dev set: set "
                 "optimisation.translate_dev to more than 0"
             )
         if metric in TREES and not has_trees:
-            raise ValueError(f"optimisation.metric is {metric}, which needs data.dev_trees")
+            raise UserError(f"optimisation.metric is {metric}, which needs data.dev_trees")
         if metric not in (*LOSSES, *TRANSLATIONS, *TREES):
             known = ", ".join((*LOSSES, *TRANSLATIONS, *TREES))
-            raise ValueError(
+            raise UserError(
                 f"optimisation.metric is {metric}, which not every evaluation measures; choose one "
                 f"of {known}"
             )

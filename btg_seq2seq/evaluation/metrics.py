@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 
 
@@ -47,11 +48,11 @@ def bleu_with(tokenize: str) -> BLEU:
     """SacreBLEU's BLEU with one of its tokenizers."""
     if tokenize not in BLEU.TOKENIZERS:
         names = ", ".join(sorted(BLEU.TOKENIZERS))
-        raise ValueError(f"sacreBLEU has no tokenizer {tokenize!r}, but {names}")
+        raise UserError(f"sacreBLEU has no tokenizer {tokenize!r}, but {names}")
     try:
         return BLEU(tokenize=tokenize)
     except RuntimeError as error:  # it needs another package
-        raise ValueError(f"tokenizer {tokenize!r}: {' '.join(str(error).split())}") from error
+        raise UserError(f"tokenizer {tokenize!r}: {' '.join(str(error).split())}") from error
 
 
 def exact_match(translations: Sequence[str], references: Sequence[str]) -> float:
@@ -70,9 +71,9 @@ def tree_accuracy(trees: Sequence[Tree | None], gold: Sequence[Tree]) -> float:
 def check_same_number(given: Sequence[object], other: Sequence[object], name: str) -> None:
     """Refuse lists that cannot be compared item by item."""
     if len(given) != len(other):
-        raise ValueError(f"{len(given)} sentences, but {len(other)} {name}")
+        raise UserError(f"{len(given)} sentences, but {len(other)} {name}")
     if not other:
-        raise ValueError(f"there are no {name} to compare with")
+        raise UserError(f"there are no {name} to compare with")
 
 
 def _words(text: str) -> list[str]:

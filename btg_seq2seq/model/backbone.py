@@ -21,6 +21,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.families import load_pretrained, random_model
 from btg_seq2seq.model.vocabulary import Vocabulary
 from btg_seq2seq.text.batches import IGNORED
@@ -217,7 +218,7 @@ class Backbone(Vocabulary):
     def _check_length(self, tokens: Tensor) -> None:
         longest = self.family.longest(self.model.config)
         if longest is not None and tokens.shape[1] > longest:
-            raise ValueError(
+            raise UserError(
                 f"a row of {tokens.shape[1]} tokens, but this {self.model.config.model_type} has "
                 f"{longest} positions: limit the length of sentences to that, or take a model "
                 "with relative positions"

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from transformers import AutoConfig, PreTrainedConfig
 
+from btg_seq2seq.errors import UserError
+
 
 class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     """Configuration of ``BTGSeq2Seq``.
@@ -61,9 +63,9 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         # After the above, which would reset the kind of attention of a model that is in use.
         self.backbone = backbone
         if phrase_encoding not in ("alone", "sentence"):
-            raise ValueError(f"phrase_encoding is 'alone' or 'sentence', not {phrase_encoding!r}")
+            raise UserError(f"phrase_encoding is 'alone' or 'sentence', not {phrase_encoding!r}")
         if max_segments < 1:
-            raise ValueError(f"max_segments must be 1 or more, not {max_segments}")
+            raise UserError(f"max_segments must be 1 or more, not {max_segments}")
         self.max_segments = max_segments
         self.max_phrase_length = max_phrase_length
         self.max_grammar_length = max_grammar_length
@@ -91,7 +93,7 @@ def check_model(directory: str | PathLike[str]) -> None:
         reason = "there is no such directory"
     elif (Path(directory) / "config.yaml").is_file():
         reason += "; the run is unfinished: go on with btg train --resume"
-    raise ValueError(f"{directory} holds no model: {reason}")
+    raise UserError(f"{directory} holds no model: {reason}")
 
 
 # So that transformers knows what kind of model a directory holds.

@@ -21,6 +21,8 @@ from transformers import (
     T5Config,
 )
 
+from btg_seq2seq.errors import UserError
+
 
 class Family:
     """What the backbone asks about a model; the defaults are those of most families.
@@ -106,7 +108,7 @@ class MBartFamily(Family):
         if start is not None and start == required(config, "eos_token_id"):
             return (start,) if language is None else (start, language)
         if language is None and start is None:
-            raise ValueError(
+            raise UserError(
                 "this mBART has no token that starts a sentence: name the languages first, "
                 "with set_languages(source, target)"
             )
@@ -135,7 +137,7 @@ class MarianFamily(Family):
 
     def check(self, config: PreTrainedConfig) -> None:
         if not config.share_encoder_decoder_embeddings:
-            raise ValueError(
+            raise UserError(
                 "this Marian has a vocabulary a side; one that both sides share is needed, "
                 "because the posterior reads the target in the encoder "
                 "(share_encoder_decoder_embeddings: true)"
@@ -155,7 +157,7 @@ FAMILIES: dict[str, Family] = {
 def family_of(config: PreTrainedConfig) -> Family:
     """The adapter of a model, or ``ValueError`` with the names of those there are."""
     if config.model_type not in FAMILIES:
-        raise ValueError(
+        raise UserError(
             f"a model of type {config.model_type!r} cannot serve as a backbone; "
             f"these types can: {', '.join(FAMILIES)} "
             "(mbart includes mBART-50, m2m_100 includes NLLB)"
@@ -169,7 +171,7 @@ def required(config: PreTrainedConfig, name: str) -> int:
     """A token id that the configuration must have; the first, where it has several."""
     value: int | list[int] | None = getattr(config, name, None)
     if value is None or value == []:
-        raise ValueError(f"the configuration of this {config.model_type} does not set {name}")
+        raise UserError(f"the configuration of this {config.model_type} does not set {name}")
     return value[0] if isinstance(value, list) else value
 
 
@@ -191,7 +193,7 @@ def default_config(
     large pretrained models, but is slower on a CPU at the same number of weights.
     """
     if hidden_size % heads:
-        raise ValueError(f"hidden_size {hidden_size} is not a multiple of the {heads} heads")
+        raise UserError(f"hidden_size {hidden_size} is not a multiple of the {heads} heads")
     return T5Config(
         vocab_size=vocabulary_size,
         d_model=hidden_size,
@@ -226,7 +228,7 @@ def load_pretrained(
     """A model from a directory or the hub: safetensors only, no code of its own, no gaps."""
     name = fspath(source)
     if not isinstance(source, str) and not Path(source).is_dir():  # a path is no name on the hub
-        raise ValueError(f"cannot load a backbone from {name!r}: there is no such directory")
+        raise UserError(f"cannot load a backbone from {name!r}: there is no such directory")
     try:
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         family_of(config)  # refuses before the weights are fetched
@@ -240,7 +242,7 @@ def load_pretrained(
             output_loading_info=True,
         )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise ValueError(
+        raise UserError(
             f"cannot load a backbone from {name!r}: {error}\n"
             "Give a directory with config.json and model.safetensors, or the name of such a model "
             "on the hub (with a connection, or in the cache). One that you trust, but that has "
@@ -250,7 +252,7 @@ def load_pretrained(
         ) from error
     if report["missing_keys"]:
         missing = sorted(report["missing_keys"])
-        raise ValueError(
+        raise UserError(
             f"{name!r} lacks {len(missing)} of the weights of a {config.model_type}, such as "
             f"{missing[0]}: it is not a complete encoder-decoder"
         )
@@ -262,14 +264,14 @@ def language_id(language: int | str, tokenizer: PreTrainedTokenizerBase | None) 
     if isinstance(language, int):
         return language
     if tokenizer is None:
-        raise ValueError(f"a tokenizer is needed to find the token of language {language!r}")
+        raise UserError(f"a tokenizer is needed to find the token of language {language!r}")
     # M2M-100 writes its tokens as __de__ and has a table; NLLB's codes are its special tokens.
     codes: dict[str, int] | None = getattr(tokenizer, "lang_code_to_id", None)
     if codes is None:
         vocabulary, special = tokenizer.get_vocab(), tokenizer.all_special_tokens
         codes = {token: vocabulary[token] for token in special if token in vocabulary}
     if language not in codes:
-        raise ValueError(
+        raise UserError(
             f"the tokenizer has no language {language!r}; it knows {', '.join(sorted(codes))}"
         )
     return codes[language]

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
@@ -62,7 +63,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         super().__init__(config)
         if backbone is None:
             if config.backbone is None:
-                raise ValueError("the configuration names no backbone")
+                raise UserError("the configuration names no backbone")
             backbone = Backbone.load(config.backbone)
         self.backbone = backbone
         hidden, width = self.backbone.hidden_size, config.scorer_width
@@ -108,10 +109,10 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
                 directory, use_safetensors=True, output_loading_info=True, **options
             )
         except (OSError, RuntimeError, SafetensorError) as error:
-            raise ValueError(f"cannot load a model from {directory}: {error}") from error
+            raise UserError(f"cannot load a model from {directory}: {error}") from error
         if report["missing_keys"]:
             missing = sorted(report["missing_keys"])
-            raise ValueError(
+            raise UserError(
                 f"the model in {directory} is incomplete: it lacks {len(missing)} weights, such as "
                 f"{missing[0]}"
             )
@@ -146,7 +147,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
                 a larger batch; else those of this one.
         """
         if self.objective is None:
-            raise ValueError(
+            raise UserError(
                 "the model has no objective; import btg_seq2seq.training, or set model.objective"
             )
         if self.is_flat:
@@ -226,7 +227,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         lengths = mask.sum(1) - len(prefix) - len(suffix)  # [batch]
         if bool((lengths < 1).any()):
             sentence = int((lengths < 1).nonzero()[0, 0])
-            raise ValueError(f"sentence {sentence}: one side has no tokens of its own")
+            raise UserError(f"sentence {sentence}: one side has no tokens of its own")
         own = tokens[:, len(prefix) : len(prefix) + int(lengths.max())]
         position = torch.arange(own.shape[1], device=tokens.device)
         return Side(own.masked_fill(position >= lengths[:, None], self.backbone.pad), lengths)
@@ -238,14 +239,14 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         if len(prompt) > 1:
             is_wrong |= labels[:, 0] == prompt[-1]
         if bool(is_wrong.any()):
-            raise ValueError(
+            raise UserError(
                 f"labels of sentence {int(is_wrong.nonzero()[0, 0])}: they must be a sentence's "
                 f"own tokens and the end token {self.backbone.sentence_end}; what else a tokenizer "
                 f"puts around them is in the decoder's prompt {list(prompt)} already: remove it"
             )
         is_wrong = (input_ids[:, : len(prefix)] != input_ids.new_tensor(prefix)).any(1)
         if bool(is_wrong.any()):
-            raise ValueError(
+            raise UserError(
                 f"input_ids of sentence {int(is_wrong.nonzero()[0, 0])}: they must begin with "
                 f"{prefix}, as those of the tokenizer that the model was made with"
             )

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.families import Family, family_of, language_id, required
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.tokenizers import SEGMENT_END, SEGMENT_START
@@ -79,7 +80,7 @@ class Vocabulary(nn.Module):
 
     def _segment_tokens(self) -> tuple[int, int]:
         if not self.has_segment_tokens:
-            raise ValueError(
+            raise UserError(
                 "the model has no segment tokens yet: call resize with a tokenizer that has them, "
                 "or add_segment_ids"
             )
@@ -111,13 +112,13 @@ class Vocabulary(nn.Module):
         """Name the tokens that start and end a phrase; the embeddings grow if they are new."""
         taken = {self.pad, self.sentence_end, self._start_or_none()}
         if start == end or {start, end} & taken or min(start, end) < 0:
-            raise ValueError(
+            raise UserError(
                 f"segment tokens {start} and {end} must differ from each other and from the tokens "
                 f"of padding and of sentences ({sorted(taken - {None})})"  # type: ignore[type-var]
             )
         new = sorted(token for token in (start, end) if token >= self.vocabulary_size)
         if new != list(range(self.vocabulary_size, self.vocabulary_size + len(new))):
-            raise ValueError(
+            raise UserError(
                 f"segment tokens {start} and {end} would leave rows without a token behind the "
                 f"{self.vocabulary_size} that the model has: resize to the tokenizer first"
             )
@@ -133,7 +134,7 @@ class Vocabulary(nn.Module):
         """
         for name, own in (("pad_token_id", self.pad), ("eos_token_id", self.sentence_end)):
             if getattr(tokenizer, name) != own:
-                raise ValueError(
+                raise UserError(
                     f"{name} is {getattr(tokenizer, name)} in the tokenizer but {own} in the "
                     "model: use the tokenizer that belongs to it, or a configuration with its ids"
                 )
@@ -177,14 +178,14 @@ class Vocabulary(nn.Module):
         puts it there.
         """
         if not self.family.language_codes:
-            raise ValueError(
+            raise UserError(
                 f"{self.model.config.model_type} models have no language codes: they translate "
                 "what they were trained on, or are told by words in the text"
             )
         ids = [language_id(language, tokenizer) for language in (source, target)]
         for language, token in zip((source, target), ids, strict=True):
             if not 0 <= token < self.vocabulary_size:
-                raise ValueError(
+                raise UserError(
                     f"language {language!r} has token {token}, but the model has "
                     f"{self.vocabulary_size}: call resize(tokenizer) first"
                 )

@@ -13,6 +13,7 @@ from itertools import accumulate, cycle, islice, pairwise
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Segmentation, Tree
 
 Split = Literal["few-shot", "novel-position"]
@@ -83,7 +84,7 @@ class SvoSovConfig:
 
     def __post_init__(self) -> None:
         if self.split not in get_args(Split):
-            raise ValueError(f"split is {self.split!r}; choose from {', '.join(get_args(Split))}")
+            raise UserError(f"split is {self.split!r}; choose from {', '.join(get_args(Split))}")
         # JSON has no tuples.
         object.__setattr__(self, "phrase_lengths", tuple(self.phrase_lengths))
         for name, defaults in _DEFAULTS.items():
@@ -92,23 +93,23 @@ class SvoSovConfig:
             if number == DEFAULT:
                 object.__setattr__(self, name, default)
             elif default == 0 and number != 0:
-                raise ValueError(f"{name} is {number}, but means nothing in the {self.split} split")
+                raise UserError(f"{name} is {number}, but means nothing in the {self.split} split")
             elif number < (0 if default == 0 or name.endswith("_only") else 1):
-                raise ValueError(f"{name} is {number}; it cannot be so small")
+                raise UserError(f"{name} is {number}; it cannot be so small")
         self._check_phrases()
         self._check_training()
 
     def _check_phrases(self) -> None:
         shortest, longest = self.phrase_lengths
         if not 1 <= shortest <= longest:
-            raise ValueError(
+            raise UserError(
                 f"phrase_lengths is {self.phrase_lengths}; give the fewest, at least 1, and the "
                 "most tokens"
             )
         existing = sum(self.vocabulary_size**length for length in range(shortest, longest + 1))
         wanted = self.all_noun_phrases + self.verb_phrases
         if wanted > existing:
-            raise ValueError(
+            raise UserError(
                 f"{wanted} different phrases are needed, but only {existing} have {shortest} to "
                 f"{longest} of {self.vocabulary_size} tokens; raise vocabulary_size"
             )
@@ -120,14 +121,14 @@ class SvoSovConfig:
             one_role = self.subject_only + self.object_only
             most = max(self.subject_only, self.object_only)
             if not (1 <= one_role <= self.noun_phrases and most < self.noun_phrases):
-                raise ValueError(
+                raise UserError(
                     f"subject_only is {self.subject_only}, object_only {self.object_only}; of "
                     f"{self.noun_phrases} noun phrases, some must be in one role only, and some "
                     "left for each role"
                 )
             least = 2 * self.noun_phrases - one_role + self.verb_phrases
         if self.train_size < least:
-            raise ValueError(
+            raise UserError(
                 f"train_size is {self.train_size}; {least} examples are needed to show every "
                 "phrase in each of its roles as often as the split asks"
             )
@@ -255,7 +256,7 @@ class _Grammar:
             ):
                 self._made.add(sentence.source)
                 return sentence
-        raise ValueError(
+        raise UserError(
             f"{self.config.split} data: no new sentence that can be read in one way only in "
             f"{_MOST_DRAWS} draws, after {len(self._made)} sentences; ask for fewer sentences, "
             "more phrases or a larger vocabulary_size"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.tasks.svo_sov import SETS, Item, SvoSovConfig, generate, spans_of
 from btg_seq2seq.text import Bitext, read_lines, write_lines
@@ -52,11 +53,11 @@ def read_config(directory: str | Path) -> SvoSovConfig:
     """Read the config that ``write`` left beside the data."""
     path = Path(directory) / CONFIG_FILE
     if not path.is_file():
-        raise ValueError(f"{path} is missing: {directory} holds no complete SVO-SOV data; write it")
+        raise UserError(f"{path} is missing: {directory} holds no complete SVO-SOV data; write it")
     try:
         return SvoSovConfig(**json.loads(path.read_text(encoding="utf-8")))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise UserError(f"{path}: {error}") from error
 
 
 def read(directory: str | Path) -> dict[str, list[Item]]:
@@ -71,27 +72,27 @@ def _read_set(directory: Path, name: str) -> list[Item]:
     }
     counts = {str(path): len(lines) for path, lines in columns.items()}
     if len(set(counts.values())) > 1:
-        raise ValueError(f"the numbers of lines differ, {counts}; write the data again")
+        raise UserError(f"the numbers of lines differ, {counts}; write the data again")
     items = []
     for number, row in enumerate(zip(*columns.values(), strict=True), start=1):
         try:
             items.append(_parse(*row))
         except ValueError as error:
-            raise ValueError(f"{directory / name}.*, line {number}: {error}") from error
+            raise UserError(f"{directory / name}.*, line {number}: {error}") from error
     return items
 
 
 def _parse(source: str, target: str, tree_text: str, segmentation: str) -> Item:
     tree = Tree.parse(tree_text)
     if (tree.start, tree.stop) != (0, len(source.split())):
-        raise ValueError(f"the tree {tree} does not span the source {source!r}")
+        raise UserError(f"the tree {tree} does not span the source {source!r}")
     lengths = [int(length) for length in segmentation.split()]
     if (
         min(lengths, default=0) < 1
         or sum(lengths) != len(target.split())
         or len(lengths) != tree.segments
     ):
-        raise ValueError(
+        raise UserError(
             f"the lengths {segmentation!r} do not cut the target {target!r} into a phrase for each "
             f"leaf of {tree}"
         )

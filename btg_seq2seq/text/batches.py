@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset, Sampler
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.bitext import Bitext
 
 IGNORED = -100  # a label that is no token: the losses of torch and transformers skip it
@@ -124,7 +125,7 @@ def encode_bitext(
     The result counts both.
     """
     if on_too_long not in ("error", "skip", "keep"):
-        raise ValueError(f"on_too_long is error, skip or keep, not {on_too_long!r}")
+        raise UserError(f"on_too_long is error, skip or keep, not {on_too_long!r}")
     data = EncodedBitext(bitext, max_length)
     # What a line without text is encoded as: </s>, and for some tokenizers a language code.
     empty_source, empty_target = _encode(tokenizer, [""], [""])
@@ -138,7 +139,7 @@ def encode_bitext(
             longest = max(len(source), len(target))
             if max_length is not None and longest > max_length:
                 if on_too_long == "error":
-                    raise ValueError(
+                    raise UserError(
                         f"{bitext.name}: line {index + 1} has {longest} tokens, more than "
                         f"max_length={max_length}; raise it, or skip or keep such lines"
                     )
@@ -153,7 +154,7 @@ def encode_bitext(
             if data.segmentations is not None and bitext.segmentations is not None:
                 data.segmentations.append(bitext.segmentations[index])
     if not data:
-        raise ValueError(f"no sentence pairs are left: {data.summary()}")
+        raise UserError(f"no sentence pairs are left: {data.summary()}")
     return data
 
 
@@ -251,11 +252,11 @@ class BucketSampler(Sampler[list[int]]):
         sides = np.asarray(lengths, dtype=np.int64)
         self.lengths = sides[:, None] if sides.ndim == 1 else sides  # [examples, sides]
         if self.lengths.size == 0 or self.lengths.min() < 1:
-            raise ValueError("batches need at least one sentence, and none that is empty")
+            raise UserError("batches need at least one sentence, and none that is empty")
         if not 0 <= rank < num_replicas:
-            raise ValueError(f"rank {rank} is not one of {num_replicas} processes")
+            raise UserError(f"rank {rank} is not one of {num_replicas} processes")
         if seed < 0:
-            raise ValueError(f"a seed is not negative, but {seed} is")
+            raise UserError(f"a seed is not negative, but {seed} is")
         self.seed, self.epoch = seed, 0
         self.num_replicas, self.rank = num_replicas, rank
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
@@ -265,16 +266,16 @@ class BucketSampler(Sampler[list[int]]):
         elif batch_tokens is not None and batch_size is None:
             name, budget, self.weights = "batch_tokens", batch_tokens, self.longest
         else:
-            raise ValueError("give batch_size or batch_tokens, one of the two")
+            raise UserError("give batch_size or batch_tokens, one of the two")
         if budget < 1:
-            raise ValueError(f"{name} must be at least 1, not {budget}")
+            raise UserError(f"{name} must be at least 1, not {budget}")
         total, heaviest = int(self.weights.sum()), int(self.weights.max())
         self.batches_an_epoch = math.ceil(total / budget)
         # A part of width total / batches has the middle of at least num_replicas sentences.
         if total < self.batches_an_epoch * num_replicas * heaviest:
             sentence = f" (the longest sentence has {heaviest})" if name == "batch_tokens" else ""
             needed = "a sentence" + f" for each of {num_replicas} processes" * (num_replicas > 1)
-            raise ValueError(
+            raise UserError(
                 f"{name}={budget} is too small{sentence}: not every batch would have {needed}; "
                 f"raise {name} to {2 * heaviest * num_replicas} or so, or leave out long sentences"
             )

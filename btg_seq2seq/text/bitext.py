@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -29,14 +30,14 @@ def read_lines(path: str | Path) -> list[str]:
         if path.suffix == ".gz":
             content = gzip.decompress(content)
     except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file") from error
+        raise UserError(f"{path}: there is no such file") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path}: the file cannot be read: {error}") from error
+        raise UserError(f"{path}: the file cannot be read: {error}") from error
     try:
         text = content.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(
+        raise UserError(
             f"{path}: line {line} is not UTF-8 (byte 0x{content[error.start]:02x}: "
             f"{error.reason}); convert the file, for example with iconv"
         ) from error
@@ -54,7 +55,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
     path, lines = Path(path), list(lines)
     for number, line in enumerate(lines, 1):
         if "\n" in line:
-            raise ValueError(f"{path}: line {number} contains an end of line: {line!r}")
+            raise UserError(f"{path}: line {number} contains an end of line: {line!r}")
     content = "".join(line + "\n" for line in lines).encode("utf-8")
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
@@ -83,12 +84,12 @@ class Bitext:
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
-            raise ValueError(
+            raise UserError(
                 f"{self.name}: {len(self.source)} source sentences, "
                 f"but {len(self.target)} target sentences"
             )
         if self.trees is not None and len(self.trees) != len(self.source):
-            raise ValueError(
+            raise UserError(
                 f"{self.name}: {len(self.source)} sentences, but {len(self.trees)} trees"
             )
         if self.segmentations is not None:
@@ -96,14 +97,14 @@ class Bitext:
 
     def _check_segmentations(self, segmentations: list[str]) -> None:
         if self.trees is None or len(segmentations) != len(self.source):
-            raise ValueError(
+            raise UserError(
                 f"{self.name}: segmentations need trees, and there must be as many as sentences"
             )
         for number, (tree, lengths) in enumerate(zip(self.trees, segmentations, strict=True), 1):
             words = lengths.split()
             leaves = Tree.parse(tree).segments if tree.strip() else 0
             if not all(word.isdecimal() and int(word) for word in words) or len(words) != leaves:
-                raise ValueError(
+                raise UserError(
                     f"{self.name}: line {number}: {lengths!r} are not the lengths of {leaves} "
                     "target phrases"
                 )
@@ -141,7 +142,7 @@ def _check_same_length(
     path: str | Path, lines: list[str], other_path: str | Path, other_lines: list[str]
 ) -> None:
     if len(lines) != len(other_lines):
-        raise ValueError(
+        raise UserError(
             f"{path} has {len(lines)} lines, but {other_path} has {len(other_lines)}: "
             "the files must correspond line by line"
         )
@@ -154,4 +155,4 @@ def _check_trees(path: str | Path, trees: list[str], source: list[str]) -> None:
         try:
             Tree.parse(tree)
         except ValueError as error:
-            raise ValueError(f"{path}: line {number}: {error}") from error
+            raise UserError(f"{path}: line {number}: {error}") from error

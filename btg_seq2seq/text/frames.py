@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from btg_seq2seq.errors import UserError
+
 PROBE = "a"  # any text that a tokenizer does not delete
 
 
@@ -61,7 +63,7 @@ def _frame(tokenizer: Any, side: str) -> Frame:
         stop = start + len(plain)
         if framed[start:stop] == plain:
             return Frame(framed[:start], framed[stop:])
-    raise ValueError(
+    raise UserError(
         f"this tokenizer makes {framed} of {PROBE!r} with special tokens and {plain} without: "
         "what it puts around a sentence is unclear"
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Leaf, Node, Tree
 from btg_seq2seq.text.bitext import Bitext
 from btg_seq2seq.text.tokenizers import word_token_spans
@@ -14,7 +15,7 @@ from btg_seq2seq.text.tokenizers import word_token_spans
 def gold_trees(tokenizer: PreTrainedTokenizerBase, bitext: Bitext) -> tuple[list[int], list[Tree]]:
     """The gold trees over tokens, and which sentences they belong to."""
     if bitext.trees is None:
-        raise ValueError(f"{bitext.name} has no trees")
+        raise UserError(f"{bitext.name} has no trees")
     rows, gold = [], []
     for row, (text, printed) in enumerate(zip(bitext.source, bitext.trees, strict=True)):
         spans = word_token_spans(tokenizer, text)
@@ -22,7 +23,7 @@ def gold_trees(tokenizer: PreTrainedTokenizerBase, bitext: Bitext) -> tuple[list
             continue
         tree = Tree.parse(printed)
         if (tree.start, tree.stop) != (0, len(spans)):
-            raise ValueError(
+            raise UserError(
                 f"{bitext.name}: line {row + 1}: the tree {tree} does not span the {len(spans)} "
                 "words of the source"
             )

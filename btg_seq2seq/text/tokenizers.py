@@ -33,6 +33,8 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+from btg_seq2seq.errors import UserError
+
 TokenizerKind = Literal["word", "bpe", "unigram"]
 TextSide = Literal["source", "target"]
 
@@ -63,16 +65,16 @@ def train_tokenizer(
     give the same tokenizer.
     """
     if kind not in ("word", "bpe", "unigram"):
-        raise ValueError(f"unknown kind of tokenizer {kind!r}: choose word, bpe or unigram")
+        raise UserError(f"unknown kind of tokenizer {kind!r}: choose word, bpe or unigram")
     texts = [unicodedata.normalize("NFC", text) for text in texts]
     if not any(text.strip() for text in texts):
-        raise ValueError("a tokenizer needs at least one sentence that is not empty")
+        raise UserError("a tokenizer needs at least one sentence that is not empty")
     if kind == "word":
         tokenizer = _pipeline(_word_model(texts, vocabulary_size), words_only=True)
     else:
         size = DEFAULT_SUBWORDS if vocabulary_size is None else vocabulary_size
         if size < SMALLEST_SUBWORD_VOCABULARY:
-            raise ValueError(
+            raise UserError(
                 f"vocabulary_size={size} is too small: {len(SPECIAL_TOKENS)} special tokens and "
                 f"{len(BYTE_TOKENS)} bytes are always in it; "
                 f"use at least {SMALLEST_SUBWORD_VOCABULARY}"
@@ -208,7 +210,7 @@ def _spans_without_offsets(
         joined += encode_side(tokenizer, word, side)["input_ids"]
         spans.append((start, len(joined)))
     if joined != tokens:
-        raise ValueError(
+        raise UserError(
             f"{type(tokenizer).__name__} does not say which tokens belong to which word of "
             f"{text!r}; use a fast tokenizer (AutoTokenizer with tokenizer.json)"
         )
@@ -281,7 +283,7 @@ def _word_model(texts: list[str], vocabulary_size: int | None) -> models.WordLev
             {word for text in texts for word in text.split()}
         )
     elif vocabulary_size <= len(SPECIAL_TOKENS):
-        raise ValueError(
+        raise UserError(
             f"vocabulary_size={vocabulary_size} is too small: {len(SPECIAL_TOKENS)} special tokens "
             "are always in it"
         )

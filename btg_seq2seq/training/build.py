@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.families import default_config, load_pretrained, set_dropout
@@ -45,7 +46,7 @@ def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGS
     # What its tokenizer happens to be set to is no answer.
     is_said = config.source_language is not None
     if not is_said and isinstance(backbone, PreTrainedModel) and Backbone(backbone).lacks_language:
-        raise ValueError(
+        raise UserError(
             f"{config.pretrained} marks the languages of its texts: say which they are, with "
             "model.source_language and model.target_language"
         )
@@ -70,7 +71,7 @@ def is_btg(directory: str) -> bool:
     try:
         found, _ = PreTrainedConfig.get_config_dict(directory)
     except OSError as error:
-        raise ValueError(f"model.init_from: there is no model in {directory!r}: {error}") from error
+        raise UserError(f"model.init_from: there is no model in {directory!r}: {error}") from error
     return bool(found.get("model_type") == BTGSeq2SeqConfig.model_type)
 
 

@@ -16,6 +16,8 @@ from accelerate import Accelerator  # type: ignore[import-untyped]
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from btg_seq2seq.errors import UserError
+
 FOLDER, NAME = "checkpoints", "step-"
 UNFINISHED = ".unfinished-"  # what is being written or removed
 
@@ -101,7 +103,7 @@ def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     missing = [name for name, weight in own.items() if weight.data_ptr() not in given]
     unknown = [name for name in weights if name not in own]
     if missing or unknown:
-        raise ValueError(
+        raise UserError(
             f"the weights are not those of this model: {len(missing)} are missing and "
             f"{len(unknown)} are unknown, such as {(missing + unknown)[0]}"
         )

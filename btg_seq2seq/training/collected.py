@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeBatch
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.phrases import PhrasePairs
@@ -61,7 +62,7 @@ class Derivations:
             if tree is None or target is None:
                 rows.append([])
             elif tree.segments != len(target):
-                raise ValueError(
+                raise UserError(
                     f"sentence {sentence}: {len(target)} target phrases for the "
                     f"{tree.segments} leaves of {tree}"
                 )
@@ -166,7 +167,7 @@ class Derivations:
             arrays = load_file(path)
             return cls(arrays["spans"], arrays["ends"], int(arrays["prefix"][0]))
         except (OSError, SafetensorError, KeyError) as error:
-            raise ValueError(f"{path}: no derivations can be read: {error}") from error
+            raise UserError(f"{path}: no derivations can be read: {error}") from error
 
 
 def _batches(

@@ -15,9 +15,10 @@ from typing import Any, Literal
 import jsonargparse
 import yaml  # type: ignore[import-untyped]
 
+from btg_seq2seq.checks import at_least, from_0_to_1
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.text.batches import TooLong
-from btg_seq2seq.training.checks import at_least, from_0_to_1
 from btg_seq2seq.training.optimisation import ENDING_SCHEDULES, TRANSLATIONS, OptimisationConfig
 from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings, scheduled
@@ -88,9 +89,9 @@ class DataConfig:
             given = [name for name in pair if getattr(self, name) is not None]
             if len(given) == 1:
                 (other,) = {*pair} - {*given}
-                raise ValueError(f"data.{given[0]} needs data.{other} beside it")
+                raise UserError(f"data.{given[0]} needs data.{other} beside it")
         if self.dev_trees is not None and self.dev_source is None:
-            raise ValueError("data.dev_trees needs data.dev_source and data.dev_target beside it")
+            raise UserError("data.dev_trees needs data.dev_source and data.dev_target beside it")
         at_least(1, "data.max_pairs", self.max_pairs)
         at_least(2, "data.max_length", self.max_length)
 
@@ -181,7 +182,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         if self.backbone is not None and self.init_from is not None:
-            raise ValueError("give model.backbone or model.init_from, not both")
+            raise UserError("give model.backbone or model.init_from, not both")
         sizes = ("hidden_size", "layers", "heads", "feed_forward_size", "scorer_width")
         for name in (*sizes, "max_segments", "max_phrase_length", "max_grammar_length"):
             at_least(1, f"model.{name}", getattr(self, name))
@@ -190,9 +191,9 @@ class ModelConfig:
         from_0_to_1("model.segment_rate", self.segment_rate, ends=False)
         spread = self.position_spread
         if spread is not None and not spread > 0:
-            raise ValueError(f"model.position_spread must be more than 0, not {spread}")
+            raise UserError(f"model.position_spread must be more than 0, not {spread}")
         if (self.source_language is None) != (self.target_language is None):
-            raise ValueError("give both of model.source_language and model.target_language")
+            raise UserError("give both of model.source_language and model.target_language")
 
     @property
     def pretrained(self) -> str | None:
@@ -243,9 +244,9 @@ class TrainConfig:
         at_least(1, "threads", self.threads)
         own = self.tokenizer.path or self.model.pretrained
         if self.tokenizer.kind == "pretrained" and own is None:
-            raise ValueError("tokenizer.kind is pretrained: give tokenizer.path or model.backbone")
+            raise UserError("tokenizer.kind is pretrained: give tokenizer.path or model.backbone")
         if self.tokenizer.kind not in (None, "pretrained") and own is not None:
-            raise ValueError(
+            raise UserError(
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
                 "tokenizer of its own: leave the kind out, or choose pretrained"
             )
@@ -272,18 +273,18 @@ class TrainConfig:
             return
         is_flat = scheduled(self.objective.flat_weight, max(start - 1, 0)) == 1
         if self.model.max_segments == 1 or is_flat:
-            raise ValueError(
+            raise UserError(
                 f"recombination.start is {start}, but with model.max_segments 1, or "
                 "objective.flat_weight 1 until then, there are no trees to recombine sentences by"
             )
         if self.recombination.compared and estimator != "robust":
-            raise ValueError(
+            raise UserError(
                 "recombination.compared asks how well phrases translate each other in both "
                 f"directions, which the estimator {estimator} does not learn: set it to 0"
             )
         untaught = self.objective.untaught_steps
         if start <= untaught:
-            raise ValueError(
+            raise UserError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
                 "and uniform_steps) the parsers learn nothing: their trees would be random; start "
                 "some hundred steps later"
@@ -336,7 +337,7 @@ def load_config(path: str | Path, arguments: Sequence[str] = ()) -> TrainConfig:
     try:
         return config_of(parser, parser.parse_args(["--config", str(path), *arguments]))
     except argparse.ArgumentError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise UserError(f"{path}: {error}") from error
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:

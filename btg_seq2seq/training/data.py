@@ -11,6 +11,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.config import check_model
 from btg_seq2seq.model.families import language_id
@@ -39,7 +40,7 @@ class Bitexts:
     def from_files(cls, config: DataConfig) -> Bitexts:
         """Read the files that a configuration names."""
         if config.train_source is None or config.train_target is None:
-            raise ValueError("nothing to train on: set data.train_source and data.train_target")
+            raise UserError("nothing to train on: set data.train_source and data.train_target")
         train = Bitext.from_files(
             config.train_source, config.train_target, config.train_trees, config.train_segmentations
         )
@@ -108,7 +109,7 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
         tokenizer = load_tokenizer(path)
     except (OSError, ValueError) as error:
         missing = "" if Path(path).is_dir() else "there is no such directory, and on the hub: "
-        raise ValueError(f"cannot load a tokenizer from {path!r}: {missing}{error}") from error
+        raise UserError(f"cannot load a tokenizer from {path!r}: {missing}{error}") from error
     set_languages(tokenizer, config.model.source_language, config.model.target_language)
     return tokenizer
 
@@ -118,7 +119,7 @@ def set_languages(tokenizer: Any, source: str | None, target: str | None) -> Non
     if source is None or target is None:
         return
     if not hasattr(tokenizer, "src_lang"):
-        raise ValueError(
+        raise UserError(
             f"the tokenizer has no language codes, but model.source_language is {source!r}: leave "
             "the languages out"
         )
@@ -175,10 +176,10 @@ def check_derivations(data: EncodedBitext, frames: Frames) -> None:
         try:
             tree = Tree.parse(data.trees[row])
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from error
+            raise UserError(f"{place}: {error}") from error
         covered = sum(map(int, data.segmentations[row].split()))
         if (tree.start, tree.stop, covered) != (0, source, target):
-            raise ValueError(
+            raise UserError(
                 f"{place}: the tree {tree} and target phrases of {covered} tokens do not cover a "
                 f"sentence of {source} tokens and its translation of {target}: gold derivations "
                 "count the tokens that this run's tokenizer makes"

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints
 from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
@@ -40,19 +41,19 @@ def check_directory(
             if path is None or not Path(path).exists():  # a name on the hub
                 continue
             if Path(path).resolve().is_relative_to(directory.resolve()):
-                raise ValueError(
+                raise UserError(
                     f"{name} is {path}, which --overwrite would remove with {directory}: choose "
                     "another directory with --output"
                 )
     elif Checkpoints(directory).last is not None and started.exists():
         if not resume:
-            raise ValueError(
+            raise UserError(
                 f"{directory} holds a run already: continue it with --resume, replace it with "
                 "--overwrite, or choose another directory with --output"
             )
         differences = load_config(started).differences(config)
         if differences:
-            raise ValueError(
+            raise UserError(
                 f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
                 " go back to these settings, or start anew with --overwrite"
             )
@@ -62,12 +63,12 @@ def check_directory(
         for name in sorted(now.keys() | before.keys()):
             was, is_now = before.get(name, "nothing"), now.get(name, "nothing")
             if was != is_now:
-                raise ValueError(
+                raise UserError(
                     f"cannot resume: the {name} text is not that of {directory} (it was "
                     f"{was}, is now {is_now}); go back to it, or start anew with --overwrite"
                 )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
-        raise ValueError(
+        raise UserError(
             f"{directory} holds a model, but not a run that could be resumed: choose another "
             "directory with --output, or replace it with --overwrite"
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading
@@ -70,7 +71,7 @@ class BTGObjective:
     ) -> BTGSeq2SeqOutput:
         """The loss of a batch and the means of its terms."""
         if model.training and self.step is None and self.settings.changes:
-            raise ValueError(
+            raise UserError(
                 "flat_steps, uniform_steps and schedules need to know the step of training: give "
                 "the trainer btg_seq2seq.training.FollowSteps() among its callbacks, or set "
                 "model.objective.step"
@@ -128,7 +129,7 @@ def _gold(
 ) -> tuple[list[Tree], list[Segmentation]]:
     """The gold derivations of the sentences that the grammar holds."""
     if trees is None or segmentations is None:
-        raise ValueError(
+        raise UserError(
             "the estimator 'gold' needs trees and segmentations with every batch; "
             "without them, use 'robust' or 'paper'"
         )

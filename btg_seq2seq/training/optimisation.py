@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from btg_seq2seq.training.checks import at_least
+from btg_seq2seq.checks import at_least
+from btg_seq2seq.errors import UserError
 
 DEFAULT_BATCH_SIZE = 64
 # Measures of which less is better, beside every loss: its parts, and what programs may measure.
@@ -98,7 +99,7 @@ class OptimisationConfig:
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_tokens is not None:
-            raise ValueError(
+            raise UserError(
                 "give optimisation.batch_size or batch_tokens, one of the two, and null for the "
                 "other, such as --optimisation.batch_tokens null"
             )
@@ -110,7 +111,7 @@ class OptimisationConfig:
         for name in ("learning_rate", "parser_learning_rate"):
             rate = getattr(self, name)
             if rate is not None and not rate > 0:
-                raise ValueError(f"optimisation.{name} must be more than 0, not {rate}")
+                raise UserError(f"optimisation.{name} must be more than 0, not {rate}")
 
     @property
     def batch(self) -> dict[str, int]:

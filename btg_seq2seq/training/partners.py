@@ -18,6 +18,7 @@ from typing import NamedTuple
 from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Node, Tree
 from btg_seq2seq.text.words import kind_of
 
@@ -172,7 +173,7 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     marked = any(token.startswith(word_starts) for token in vocabulary if token not in special)
     glued = any(token.startswith(continuation) for token in vocabulary)
     if not (marked or glued) and len(tokenizer.tokenize("words")) > 1:
-        raise ValueError(
+        raise UserError(
             f"the tokens of {type(tokenizer).__name__} do not say where words begin: sentences "
             "cannot be recombined without cutting words; leave recombination out (no "
             "recombination.start), or choose another model or tokenizer"

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.checks import from_0_to_1
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
-from btg_seq2seq.training.checks import from_0_to_1
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.mending import mended
 from btg_seq2seq.training.partners import ROOT, Part, Partners, TokenPair, suspicious
@@ -51,7 +52,7 @@ class RecombinationSettings:
         for name in ("rate", "rare"):
             from_0_to_1(f"recombination: {name}", getattr(self, name))
         if self.overlap <= 0:
-            raise ValueError(f"recombination: overlap must be more than 0, not {self.overlap}")
+            raise UserError(f"recombination: overlap must be more than 0, not {self.overlap}")
 
 
 class Tries(NamedTuple):
@@ -119,7 +120,7 @@ class Recombiner:
         continuing: Collection[int] = frozenset(),
     ) -> None:
         if len(derivations) != len(examples):
-            raise ValueError(
+            raise UserError(
                 f"{len(derivations)} derivations for {len(examples)} sentence pairs: collect them "
                 "from the same set"
             )
@@ -164,7 +165,7 @@ class Recombiner:
         target = self.examples.target[sentence]
         stops = [(phrase[1], phrase[3]) for phrase in phrases]
         if any(stop > len(source) or last > len(target) for stop, last in stops):
-            raise ValueError(
+            raise UserError(
                 f"{self.examples.name}: line {self.examples.index[sentence] + 1} is shorter than "
                 "its derivation: collect the derivations from the same set"
             )

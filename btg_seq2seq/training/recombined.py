@@ -19,10 +19,11 @@ from typing import Any
 
 import torch
 
+from btg_seq2seq.checks import at_least, from_0_to_1
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Collator, EncodedBitext
 from btg_seq2seq.text.batches import WINDOW_BATCHES
-from btg_seq2seq.training.checks import at_least, from_0_to_1
 from btg_seq2seq.training.collected import Derivations, Track, untracked
 from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner, Tries
 from btg_seq2seq.training.settings import ObjectiveSettings
@@ -126,7 +127,7 @@ class RecombinedBatches:
         # A window of batches is filled until the next sentence does not fit.
         least = longest * self.processes + math.ceil((longest - 1) / WINDOW_BATCHES)
         if budget < least:
-            raise ValueError(
+            raise UserError(
                 f"optimisation.{name}={budget} is too small to recombine sentences of up to "
                 f"{longest} tokens in {self.processes} processes: it must be {least} or more"
             )

@@ -24,6 +24,7 @@ from transformers import (
     set_seed,
 )
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
@@ -99,7 +100,7 @@ def train(
     """
     metric = config.optimisation.metric
     if metrics is None and metric in (*TRANSLATIONS, *TREES):
-        raise ValueError(
+        raise UserError(
             f"optimisation.metric is {metric}, which somebody must measure: give train() "
             "metrics=btg_seq2seq.evaluation.dev_metrics.DevMetrics(sentences), or choose loss"
         )
@@ -190,12 +191,12 @@ def build_trainer(
     """Tokenizer, model, data and trainer; says what they are."""
     is_gold = config.objective.estimator == "gold"
     if is_gold != (bitexts.train.segmentations is not None):
-        raise ValueError(
+        raise UserError(
             "the estimator gold, and no other, learns from data.train_trees and "
             "data.train_segmentations: give all of them or none"
         )
     if config.optimisation.patience is not None and bitexts.dev is None:
-        raise ValueError(
+        raise UserError(
             "optimisation.patience needs a dev set: give data.dev_source and data.dev_target, or "
             "set it to null"
         )

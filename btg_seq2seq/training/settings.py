@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Literal
 
-from btg_seq2seq.training.checks import at_least, from_0_to_1
+from btg_seq2seq.checks import at_least, from_0_to_1
+from btg_seq2seq.errors import UserError
 
 Schedule = float | dict[int, float]
 """A number, or numbers by step with straight lines between them: ``{0: 1.0, 500: 0.5}``."""
@@ -90,7 +91,7 @@ class ObjectiveSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, dict) and (not value or min(value) < 0):
-                raise ValueError(
+                raise UserError(
                     f"objective.{field.name}: a schedule needs at least one step, from 0 on"
                 )
         for name in ("flat_weight", "turned"):
@@ -104,7 +105,7 @@ class ObjectiveSettings:
         leaves_one_out = self.estimator == "paper" and self.baseline == "leave-one-out"
         compares = self.estimator == "robust" or leaves_one_out
         if self.samples < 1 + compares:
-            raise ValueError(
+            raise UserError(
                 "objective.samples must be 1 or more, 2 for robust and for leave-one-out, not "
                 f"{self.samples}"
             )

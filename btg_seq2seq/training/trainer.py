@@ -26,6 +26,7 @@ from transformers import (
 )
 from transformers.trainer_callback import ExportableState
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
@@ -133,7 +134,7 @@ class BTGTrainer(Seq2SeqTrainer):
         self.terms = TermMeans()
         self.indices: list[Tensor] = []  # of the sentences since the last update
         if not isinstance(model.objective, BTGObjective):
-            raise ValueError("the trainer needs a model whose objective is a BTGObjective")
+            raise UserError("the trainer needs a model whose objective is a BTGObjective")
         self.objective: BTGObjective = model.objective
 
     # ---- data -------------------------------------------------------------------------------
@@ -244,14 +245,14 @@ class BTGTrainer(Seq2SeqTrainer):
         self.indices.clear()
         return norm
 
-    def _not_finite(self, what: str, value: float, indices: list[Tensor]) -> ValueError:
+    def _not_finite(self, what: str, value: float, indices: list[Tensor]) -> UserError:
         lines = sorted(int(index) + 1 for batch in indices for index in batch)
         named = ", ".join(map(str, lines[:LINES_NAMED])) + ", ..." * (len(lines) > LINES_NAMED)
         if self.recombined is not None and self.recombined.recombiner is not None:
             named += " (or for sentences recombined from them)"
         last = self.checkpoints.last
         kept = f"the last checkpoint is {last}" if last else "no checkpoint was saved yet"
-        return ValueError(
+        return UserError(
             f"step {self.state.global_step + 1}: the {what} is {value} for lines {named} of "
             f"{self.train_data.name}; the weights were not changed by it, and {kept}. "
             "Look at these lines, or lower optimisation.learning_rate"
@@ -290,7 +291,7 @@ class BTGTrainer(Seq2SeqTrainer):
         metrics = self.metrics if data is None else None
         data = self.dev_data if data is None else data
         if data is None:
-            raise ValueError("there is no dev set to measure the model on")
+            raise UserError("there is no dev set to measure the model on")
         was_training, step = self.model.training, self.objective.step
         self.model.train(False)
         self.objective.step = self.args.max_steps
@@ -315,7 +316,7 @@ class BTGTrainer(Seq2SeqTrainer):
         if name not in metrics:
             measures = (name.removeprefix(DEV) for name in metrics if name.startswith(DEV))
             known = ", ".join(sorted(measures))
-            raise ValueError(
+            raise UserError(
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"
             )

@@ -10,13 +10,13 @@ ROOT = "btg_seq2seq"
 SOURCE = Path(__file__).parents[2] / ROOT
 
 # What each package may import of the others.
-BELOW = {
-    "grammar": set(),
-    "text": {"grammar"},
-    "model": {"grammar", "text"},
-    "training": {"grammar", "text", "model"},
-    "decoding": {"grammar", "text", "model"},
-}
+BELOW: dict[str, set[str]] = {"errors": set(), "checks": {"errors"}, "opening": {"errors"}}
+BASE = {*BELOW}
+BELOW["grammar"] = {"errors"}
+BELOW["text"] = BASE | {"grammar"}
+BELOW["model"] = BASE | {"grammar", "text"}
+BELOW["training"] = BASE | {"grammar", "text", "model"}
+BELOW["decoding"] = BASE | {"grammar", "text", "model"}
 BELOW["evaluation"] = {*BELOW}
 BELOW["tasks"] = {*BELOW}
 BELOW["cli"] = {*BELOW}

@@ -1,0 +1,11 @@
+"""``UserError``: what a user can mend.
+
+The commands print it as one line and a server answers with a 4xx status. Any other exception is a
+bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class UserError(ValueError):
+    """Wrong input, settings or files; the message says what, where, and what to do about it."""
