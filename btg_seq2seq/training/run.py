@@ -26,6 +26,7 @@ from transformers import (
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.opening import read_json
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
@@ -43,6 +44,7 @@ from btg_seq2seq.training.data import (
     too_long_for_the_grammar,
 )
 from btg_seq2seq.training.directory import check_directory, prepare_directory, put_model
+from btg_seq2seq.training.lock import locked
 from btg_seq2seq.training.objective import BTGObjective
 from btg_seq2seq.training.optimisation import TRANSLATIONS, TREES
 from btg_seq2seq.training.partners import continuing_tokens
@@ -59,7 +61,14 @@ from btg_seq2seq.training.progress import (
 )
 from btg_seq2seq.training.recombination import HeldOut
 from btg_seq2seq.training.recombined import RecombinedBatches
-from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
+from btg_seq2seq.training.trainer import (
+    STATE_FILE,
+    BTGTrainer,
+    Metrics,
+    check_processes,
+    readable,
+    training_arguments,
+)
 
 
 @dataclass(frozen=True)
@@ -116,14 +125,18 @@ def train(
         say: Callable[[str], None] = progress.say if progress else lambda line: None
         track: Track = progress.track if progress else untracked
         if is_main:
+            stack.enter_context(locked(directory, say))
             check_directory(directory, config, bitexts, resume, overwrite)
-        last = Checkpoints(directory).last if resume and not overwrite else None
+        wait(arguments)  # until the first process has checked what all will read
+        last = Checkpoints(directory).verify_last() if resume and not overwrite else None
         if config.threads is not None:
             torch.set_num_threads(config.threads)
         # Probabilities that sharpen to almost nothing would make every step several times slower.
         torch.set_flush_denormal(True)
         stack.callback(torch.set_flush_denormal, False)  # it is a state of the whole thread
 
+        if last is not None:
+            check_processes(last, arguments)
         trainer = build_trainer(config, arguments, bitexts, metrics, last, say, track)
         trainer.get_train_dataloader()  # refuses batches that are too small
         wait(arguments)
@@ -135,7 +148,7 @@ def train(
             trainer.add_callback(callback)
         if config.optimisation.patience is not None:
             trainer.add_callback(EarlyStopping(config.optimisation.patience))
-        state = None if last is None else TrainerState.load_from_json(str(last / STATE_FILE))
+        state = None if last is None else load_state(last)
         if is_main:
             trainer.add_callback(MetricsFile(directory))
             trainer.add_callback(tensorboard(directory, state.global_step if state else None))
@@ -161,6 +174,15 @@ def train(
                     f"{trainer.checkpoints.last}; the same command with --resume goes on from there"
                 )
         return finish(trainer, config, say)
+
+
+def load_state(checkpoint: Path) -> TrainerState:
+    """Where a run stood when it wrote a checkpoint."""
+    path = checkpoint / STATE_FILE
+    read_json(path)  # refuses what is no object
+    with readable(path):
+        state: TrainerState = TrainerState.load_from_json(str(path))
+    return state
 
 
 def wait(arguments: TrainingArguments) -> None:

@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[2] / ROOT
 
 # What each package may import of the others.
 BELOW: dict[str, set[str]] = {"errors": set(), "checks": {"errors"}, "opening": {"errors"}}
+BELOW["manifest"] = {"errors", "opening"}
 BASE = {*BELOW}
 BELOW["grammar"] = {"errors"}
 BELOW["text"] = BASE | {"grammar"}
