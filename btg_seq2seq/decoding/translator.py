@@ -80,10 +80,7 @@ class Translator:
         """
         model: Any = BTGSeq2Seq.from_pretrained(directory, verify=verify)
         tokenizer = load_tokenizer(Path(directory))
-        try:
-            model.backbone.check_tokenizer(tokenizer)
-        except UserError as error:
-            raise UserError(f"{directory}: {error}") from error
+        model.backbone.check_tokenizer(tokenizer, directory)
         return cls(model.to(device), tokenizer, settings)
 
     def translate(

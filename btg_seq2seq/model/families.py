@@ -257,8 +257,8 @@ def open_weights(loader: Any, source: str | PathLike[str], **options: Any) -> An
         )
     if missing := sorted(report["missing_keys"]):
         raise UserError(
-            f"the model in {fspath(source)} is incomplete: it lacks {len(missing)} weights, such "
-            f"as {missing[0]}"
+            f"the model in {fspath(source)} is incomplete: {len(missing)} of its weights are "
+            f"missing, such as {missing[0]}"
         )
     return model
 

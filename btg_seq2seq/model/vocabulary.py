@@ -6,6 +6,7 @@ Start tokens, languages, the segment tokens of the paper, and the size of the em
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import torch
@@ -132,32 +133,32 @@ class Vocabulary(nn.Module):
         Embeddings, head and logit bias grow to exactly its size. They never shrink: pretrained
         models often have spare rows.
         """
-        self._check_frame_tokens(tokenizer)
-        self._grow(len(tokenizer))
-        vocabulary = tokenizer.get_vocab()
-        if SEGMENT_START in vocabulary and SEGMENT_END in vocabulary:
-            self.add_segment_ids(vocabulary[SEGMENT_START], vocabulary[SEGMENT_END])
-
-    def check_tokenizer(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        """Refuse a tokenizer that belongs to another model, as far as can be seen."""
-        self._check_frame_tokens(tokenizer)
-        vocabulary = tokenizer.get_vocab()
-        own = self._segment_tokens()
-        if (vocabulary.get(SEGMENT_START), vocabulary.get(SEGMENT_END)) != own:
-            raise UserError("the tokenizer is not the model's: its segment tokens are others")
-        if max(vocabulary.values()) >= self.vocabulary_size:
-            raise UserError(
-                f"the tokenizer is not the model's: it has {max(vocabulary.values()) + 1} tokens, "
-                f"and the model {self.vocabulary_size}"
-            )
-
-    def _check_frame_tokens(self, tokenizer: PreTrainedTokenizerBase) -> None:
         for name, own in (("pad_token_id", self.pad), ("eos_token_id", self.sentence_end)):
             if getattr(tokenizer, name) != own:
                 raise UserError(
                     f"{name} is {getattr(tokenizer, name)} in the tokenizer but {own} in the "
                     "model: use the tokenizer that belongs to it, or a configuration with its ids"
                 )
+        self._grow(len(tokenizer))
+        vocabulary = tokenizer.get_vocab()
+        if SEGMENT_START in vocabulary and SEGMENT_END in vocabulary:
+            self.add_segment_ids(vocabulary[SEGMENT_START], vocabulary[SEGMENT_END])
+
+    def check_tokenizer(
+        self, tokenizer: PreTrainedTokenizerBase, place: str | PathLike[str]
+    ) -> None:
+        """Refuse a tokenizer that belongs to another model, as far as can be seen."""
+        vocabulary = tokenizer.get_vocab()
+        theirs = [vocabulary.get(SEGMENT_START), vocabulary.get(SEGMENT_END)]
+        theirs += [tokenizer.pad_token_id, tokenizer.eos_token_id]
+        if theirs != [*self._segment_tokens(), self.pad, self.sentence_end]:
+            raise UserError(f"{place}: the tokenizer is not the model's: special tokens differ")
+        size = max(vocabulary.values()) + 1
+        if size > self.vocabulary_size:
+            raise UserError(
+                f"{place}: the tokenizer is not the model's: it has {size} tokens, and the model "
+                f"{self.vocabulary_size}"
+            )
 
     def _grow(self, size: int) -> None:
         if size > self.vocabulary_size:

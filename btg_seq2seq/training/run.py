@@ -49,6 +49,7 @@ from btg_seq2seq.training.objective import BTGObjective
 from btg_seq2seq.training.optimisation import TRANSLATIONS, TREES
 from btg_seq2seq.training.partners import continuing_tokens
 from btg_seq2seq.training.progress import (
+    AtFirstStep,
     EarlyStopping,
     LogBeforeSaving,
     MetricsFile,
@@ -140,18 +141,26 @@ def train(
         trainer = build_trainer(config, arguments, bitexts, metrics, last, say, track)
         trainer.get_train_dataloader()  # refuses batches that are too small
         wait(arguments)
-        if is_main:  # not earlier: settings that do not work must not cost the old run
+        state = None if last is None else load_state(last)
+
+        def begin() -> None:
             prepare_directory(directory, config, bitexts, overwrite)
+            trainer.add_callback(tensorboard(directory, state.global_step if state else None))
+
+        # Not earlier: settings that do not work, or a checkpoint that cannot be read, must not
+        # cost the old run.
+        if is_main and state is None:
+            begin()
+        elif is_main:
+            trainer.add_callback(AtFirstStep(begin))
         wait(arguments)
         stop = StopOnSignal(say)
         for callback in [stop, LogBeforeSaving(), *callbacks]:
             trainer.add_callback(callback)
         if config.optimisation.patience is not None:
             trainer.add_callback(EarlyStopping(config.optimisation.patience))
-        state = None if last is None else load_state(last)
         if is_main:
             trainer.add_callback(MetricsFile(directory))
-            trainer.add_callback(tensorboard(directory, state.global_step if state else None))
         if progress is not None:
             trainer.add_callback(progress)
 
@@ -232,6 +241,7 @@ def build_trainer(
         tokenizer = load_tokenizer(last)
         set_languages(tokenizer, config.model.source_language, config.model.target_language)
         model = resumed_model(config.model, last)
+        model.backbone.check_tokenizer(tokenizer, last)
     frames = Frames.of(tokenizer)
     model.objective = BTGObjective(config.objective, config.seed)
     longest = model.backbone.family.longest(model.backbone.model.config)
