@@ -23,7 +23,8 @@ from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import encode
 from btg_seq2seq.training.partners import continuing_tokens
-from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
+from btg_seq2seq.training.recombination import HeldOut, Recombiner
+from btg_seq2seq.training.recombination_settings import RecombinationSettings
 
 DESCRIPTION = """Make new sentence pairs by swapping the aligned phrases that a model finds in a
 bitext. The result is plain text, one sentence a line, for any toolkit."""

@@ -33,7 +33,7 @@ from btg_seq2seq.training.config import (
 )
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.run import TrainResult, train
 from btg_seq2seq.training.settings import ObjectiveSettings
 

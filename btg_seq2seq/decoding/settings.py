@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-
-from transformers import PreTrainedConfig
+from typing import TYPE_CHECKING
 
 from btg_seq2seq.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         """
         if self.objective is None:
             raise UserError(
-                "the model has no objective; import btg_seq2seq.training, or set model.objective"
+                "the model has no objective: set model.objective, or import "
+                "btg_seq2seq.training.objective, which gives it one"
             )
         if self.is_flat:
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)

@@ -17,10 +17,9 @@ import yaml  # type: ignore[import-untyped]
 
 from btg_seq2seq.checks import at_least, from_0_to_1
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.text import write_lines
-from btg_seq2seq.text.batches import TooLong
+from btg_seq2seq.text.bitext import TooLong, write_lines
 from btg_seq2seq.training.optimisation import ENDING_SCHEDULES, TRANSLATIONS, OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings, scheduled
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's

@@ -23,7 +23,8 @@ from btg_seq2seq.text import (
     read_lines,
     train_tokenizer,
 )
-from btg_seq2seq.text.batches import TokenTable, TooLong
+from btg_seq2seq.text.batches import TokenTable
+from btg_seq2seq.text.bitext import TooLong
 from btg_seq2seq.text.frames import Frame, Frames
 from btg_seq2seq.training.config import CONFIG_FILE, DataConfig, TrainConfig
 

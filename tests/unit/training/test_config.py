@@ -17,7 +17,7 @@ from btg_seq2seq.training.config import (
     load_config,
 )
 from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings
 
 
