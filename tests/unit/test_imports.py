@@ -16,6 +16,7 @@ BELOW: dict[str, set[str]] = {
     "checks": {"errors"},
     "opening": {"errors"},
 }
+BELOW["options"] = {"errors", "checks"}
 BASE = {*BELOW}
 BELOW["grammar"] = {"errors", "lazy"}
 BELOW["text"] = BASE | {"grammar"}
