@@ -31,7 +31,6 @@ from btg_seq2seq.decoding.source_text import SourceReader, SourceText
 from btg_seq2seq.decoding.target_text import TargetWriter
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.config import check_model
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import load_tokenizer
 
@@ -73,11 +72,16 @@ class Translator:
         directory: str | PathLike[str],
         settings: DecodingSettings | None = None,
         device: str | torch.device = "cpu",
+        verify: bool = True,
     ) -> Translator:
-        """Load what ``btg train`` wrote: a model and its tokenizer."""
-        check_model(directory)
-        model: Any = BTGSeq2Seq.from_pretrained(directory)
-        return cls(model.to(device), load_tokenizer(Path(directory)), settings)
+        """Load what ``btg train`` wrote: a model and its tokenizer.
+
+        ``verify=False`` saves the time of comparing the files with their checksums.
+        """
+        model: Any = BTGSeq2Seq.from_pretrained(directory, verify=verify)
+        tokenizer = load_tokenizer(Path(directory))
+        model.backbone.check_tokenizer(tokenizer, directory)
+        return cls(model.to(device), tokenizer, settings)
 
     def translate(
         self,

@@ -106,11 +106,7 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
         return train_tokenizer(kind, texts, config.tokenizer.vocabulary_size)
     if (Path(path) / CONFIG_FILE).is_file():  # a run of ours, perhaps an unfinished one
         check_model(path)
-    try:
-        tokenizer = load_tokenizer(path)
-    except (OSError, ValueError) as error:
-        missing = "" if Path(path).is_dir() else "there is no such directory, and on the hub: "
-        raise UserError(f"cannot load a tokenizer from {path!r}: {missing}{error}") from error
+    tokenizer = load_tokenizer(path)
     set_languages(tokenizer, config.model.source_language, config.model.target_language)
     return tokenizer
 

@@ -162,6 +162,18 @@ class MetricsFile(TrainerCallback):
             file.write(json.dumps(state.log_history[-1], sort_keys=True) + "\n")
 
 
+class AtFirstStep(TrainerCallback):
+    """Does something once: when all of a checkpoint was read and the first step begins."""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self.action: Callable[[], None] | None = action
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        if self.action is not None:
+            self.action()
+        self.action = None
+
+
 class LogBeforeSaving(TrainerCallback):
     """Log with every checkpoint, so that no mean goes across one and a resumed run logs alike."""
 
