@@ -20,7 +20,7 @@ __all__ = ["BTGSeq2Seq", "BTGSeq2SeqConfig", "Rule", "Translation", "Translator"
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "BTGSeq2Seq": "training.objective",  # which gives it its objective
+        "BTGSeq2Seq": "model.transducer",
         "BTGSeq2SeqConfig": "model.config",
         "Rule": "decoding.rules",
         "Translation": "decoding.translation",

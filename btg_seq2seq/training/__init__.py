@@ -1,4 +1,4 @@
-"""Objectives and training; ``training.objective`` gives ``BTGSeq2Seq`` its default objective."""
+"""Objectives and training."""
 
 from __future__ import annotations
 

@@ -253,5 +253,3 @@ ESTIMATORS: dict[str, Estimator] = {
     "robust": robust_terms,
     "uniform": uniform_terms,
 }
-
-BTGSeq2Seq.objective = BTGObjective()  # of models that nobody gives another one
