@@ -16,6 +16,7 @@ from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_sett
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from btg_seq2seq.errors import UsageError
+from btg_seq2seq.options.help import Formatter, with_options
 from btg_seq2seq.options.wording import choices_of, did_you_mean, refused
 from btg_seq2seq.options.yaml_file import load_value
 
@@ -54,6 +55,7 @@ class OptionParser(ArgumentParser):
     def __init__(self, prog: str, moved: Mapping[str, str] | None = None, **options: Any) -> None:
         set_parsing_settings(docstring_parse_attribute_docstrings=True)  # they are the help
         set_loader(MODE, load_value, (YAMLError, RecursionError))
+        options = {"formatter_class": Formatter, **options}
         super().__init__(prog=prog, allow_abbrev=False, parser_mode=MODE, **options)
         self.moved = moved or {}
         self.given = Given([], [])
@@ -72,14 +74,14 @@ class OptionParser(ArgumentParser):
                     del self._option_string_actions[name]
 
     @property
+    def _first_names(self) -> list[tuple[Action, str]]:
+        named = [action for action in self._actions if action.option_strings]
+        return [(action, action.option_strings[-(action.dest == "help")]) for action in named]
+
+    @property
     def names(self) -> list[str]:
         """All options as help shows them."""
-        return [
-            name
-            for action in self._actions
-            for name in action.option_strings
-            if action.help != SUPPRESS and not name.endswith("+")
-        ]
+        return [name for action, name in self._first_names if action.help != SUPPRESS]
 
     @property
     def given_fields(self) -> set[str]:
@@ -103,6 +105,10 @@ class OptionParser(ArgumentParser):
 
     def format_help(self, formatter: Any = None) -> str:
         self.spell_with_dashes()
+        options = {action.dest: name for action, name in self._first_names}
+        for action, _ in self._first_names:
+            if action.help is not None and action.help != SUPPRESS:
+                action.help = with_options(action.help, action.dest.rpartition(".")[0], options)
         if self.usage is None:
             self.usage = f"{self.synopsis} [--OPTION VALUE ...]".replace("%", "%%")
         return super().format_help()
@@ -121,7 +127,8 @@ class OptionParser(ArgumentParser):
         """Parse settings that were read from a file, in sections."""
         self._object = values
         try:
-            return self.parse_object(dict(values))
+            parsed: Namespace = self.parse_object(dict(values))
+            return parsed
         finally:
             self._object = None
 
@@ -154,7 +161,7 @@ class OptionParser(ArgumentParser):
         self._return_files(files, many)
         if len(files) > len(self.positionals):
             extra = " ".join(files[len(self.positionals) :])
-            raise UsageError(f"{extra!r} is one file too many: {self.synopsis}")
+            raise UsageError(f"{extra!r} is too much: {self.synopsis}")
         return Given(files, options)
 
     def _values(self, name: str, action: Action, rest: list[str]) -> list[str]:
@@ -205,11 +212,12 @@ class OptionParser(ArgumentParser):
             if action is not None and kind is not None:
                 name = match[1] if self._object is not None else action.option_strings[0]
                 return refused(name, self._value(action), kind)
-        return " ".join(message.removeprefix("argument ").split())
+        return " ".join(message.replace("argument --", "--").split())
 
     def _missing(self, names: Sequence[str]) -> str:
         actions = [action for action in self._actions if action.dest in names]
-        shown = " and ".join(map(_shown_name, actions))
+        *first, last = map(_shown_name, actions)
+        shown = f"{', '.join(first)} and {last}" if first else last
         are = "are" if len(actions) > 1 else "is"
         options = [f" {name} ..." for name in map(_shown_name, actions) if name.startswith("-")]
         return f"{shown} {are} missing: {self.synopsis}{''.join(options)}"

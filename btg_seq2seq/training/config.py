@@ -96,6 +96,11 @@ class DataConfig:
         at_least(1, "data.max_pairs", self.max_pairs)
         at_least(2, "data.max_length", self.max_length)
 
+    def check_given(self) -> None:
+        """Refuse settings without texts to learn from."""
+        if self.train_source is None or self.train_target is None:
+            raise UserError("nothing to train on: set data.train_source and data.train_target")
+
 
 @dataclass
 class TokenizerConfig:
