@@ -9,3 +9,7 @@ from __future__ import annotations
 
 class UserError(ValueError):
     """Wrong input, settings or files; the message says what, where, and what to do about it."""
+
+
+class UsageError(UserError):
+    """A command line, or a file of settings, that cannot be understood."""

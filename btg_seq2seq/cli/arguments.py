@@ -1,47 +1,82 @@
-"""What several commands share: the model, how it decodes, and messages for people."""
+"""Options that several commands share, and the model that they name.
+
+Nothing heavy is imported before a command line has been checked.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
+import logging
+import warnings
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
-from transformers.utils import logging
+from jsonargparse import Namespace
 
+from btg_seq2seq.checks import at_least
+from btg_seq2seq.cli.lines import is_utf8
+from btg_seq2seq.cli.messages import Messages, with_options
 from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translator import SentenceLengthError, Target, Translator
-from btg_seq2seq.errors import UserError
-from btg_seq2seq.text import write_lines
+from btg_seq2seq.errors import UsageError, UserError
+from btg_seq2seq.options.parser import OptionParser
+from btg_seq2seq.text.bitext import write_lines
 
-MESSAGES = 20  # that are shown of each kind
+if TYPE_CHECKING:
+    from btg_seq2seq.decoding.translator import Target, Translator
+
+# For those who look for it: the name was used for the kind of output once.
+MOVED = (
+    "--output is for the directories of btg train and btg demo: use --format {} for the kind of "
+    "output, and --output-file FILE for its file"
+)
 
 
-def command_parser(name: str, description: str, *, decoding: bool = True) -> ArgumentParser:
+def command_parser(
+    name: str,
+    description: str,
+    *,
+    decoding: bool = True,
+    moved: Mapping[str, str] | None = None,
+) -> OptionParser:
     """A parser with the options of every command that uses a model."""
-    set_parsing_settings(docstring_parse_attribute_docstrings=True)  # they are the help
-    parser = ArgumentParser(prog=f"btg {name}", description=description)
+    parser = OptionParser(f"btg {name}", description=description, moved=moved)
     parser.add_argument("model", help="directory of a trained model")
     parser.add_argument("--device", default="cpu", help="where to compute, as torch names it")
     parser.add_argument("--threads", type=int | None, help="threads to compute with")
+    add_quiet_option(parser)
     if decoding:
         parser.add_class_arguments(DecodingSettings)
     return parser
 
 
-def add_rule_options(parser: ArgumentParser) -> None:
+def add_quiet_option(parser: OptionParser) -> None:
+    """``--quiet``, which every command has."""
+    parser.add_argument(
+        "--quiet", action="store_true", help="no progress and no notices; errors are still shown"
+    )
+
+
+def add_output_option(parser: OptionParser) -> None:
+    """``--output-file``, for commands that print results."""
+    parser.add_argument(
+        "--output-file",
+        metavar="FILE",
+        help="file for the results, gzipped if its name ends in .gz; it appears once it is "
+        "complete. Standard output unless given",
+    )
+
+
+def add_rule_options(parser: OptionParser) -> None:
     """Options that say what must be obeyed."""
     parser.add_argument(
         "--rules",
         action="append",
         metavar="FILE",
-        help="rules, one a line: source, target (or several, separated by |||), and if wanted mode "
-        "(force, prefer, keep) and case (sensitive, insensitive), separated by tabs, in .csv files "
-        "by commas; or a Moses phrase table; may be repeated",
+        help="rules, one per line: source, target (or several, separated by |||), and if wanted "
+        "mode (force, prefer, keep) and case (sensitive, insensitive), separated by tabs, in .csv "
+        "files by commas; or a Moses phrase table; may be repeated",
     )
     parser.add_argument(
         "--rule",
@@ -54,37 +89,76 @@ def add_rule_options(parser: ArgumentParser) -> None:
 
 def read_rule_options(options: Namespace) -> RuleSet:
     """All rules that were given."""
+    for text in options.rule or []:
+        if not is_utf8(text):
+            raise UsageError(f"--rule {text!r} is not UTF-8; convert it, or use --rules FILE")
     return RuleSet(
         [rule for path in options.rules or [] for rule in read_rules(path)]
         + [parse_rule(text, f"--rule {text}") for text in options.rule or []]
     )
 
 
-def load_translator(options: Namespace, *, uses_grammar: bool = True) -> Translator:
-    """The model with the settings that were given on the command line."""
-    library: Any = logging  # its functions carry no types
-    library.set_verbosity_error()  # stderr is for what we have to say
-    library.disable_progress_bar()
-    if options.threads is not None:
-        if options.threads < 1:
-            raise UserError(f"--threads must be 1 or more, not {options.threads}")
-        torch.set_num_threads(options.threads)
-    _check_device(options.device)
+def check_options(options: Namespace) -> DecodingSettings:
+    """The settings that were given; numbers that make no sense are an error."""
+    for name in ("threads", "chunk", "segments", "nbest", "batch_size", "count"):
+        at_least(1, "--" + name.replace("_", "-"), options.get(name))
     given = {
         field.name: options.get(field.name, field.default) for field in fields(DecodingSettings)
     }
-    settings = DecodingSettings(**given)
+    try:
+        settings = DecodingSettings(**given)
+    except UserError as error:
+        raise UserError(with_options(str(error))) from error
+    if options.get("nbest", 1) > settings.beam_size:
+        raise UserError(
+            f"--nbest must not be more than --beam-size, {settings.beam_size}, but is "
+            f"{options.nbest}; widen the beam for more translations"
+        )
+    return settings
+
+
+def load_translator(
+    options: Namespace, messages: Messages, *, uses_grammar: bool = True
+) -> Translator:
+    """The model with the settings that were given on the command line."""
+    settings = check_options(options)
+    silence_libraries(options.quiet)
+    import torch
+
+    from btg_seq2seq.decoding.translator import Translator
+
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    _check_device(options.device)
     translator = Translator.from_pretrained(options.model, settings, options.device)
     if not translator.model.config.parsers_learned and uses_grammar:
-        print(
-            f"btg: the parsers of {options.model} have learned nothing, since it was "
-            "trained on whole sentences only: trees are random",
-            file=sys.stderr,
+        messages.say(
+            f"the parsers of {options.model} have learned nothing, since it was trained on whole "
+            "sentences only: trees are random"
         )
     return translator
 
 
+def silence_warnings(quiet: bool) -> None:
+    """Show no warnings of ours or of others, if a command is to be quiet."""
+    logging.getLogger("btg_seq2seq").setLevel(logging.ERROR if quiet else logging.NOTSET)
+    if quiet:
+        warnings.simplefilter("ignore")
+
+
+def silence_libraries(quiet: bool) -> None:
+    """Keep transformers from writing to stderr, which is for what we have to say."""
+    silence_warnings(quiet)
+    from transformers.utils import logging as library_logging
+
+    library: Any = library_logging  # its functions carry no types
+    library.set_verbosity_error()
+    library.disable_progress_bar()
+
+
 def _check_device(name: str) -> None:
+    import torch
+
     try:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError) as error:  # torch has no error of its own for this
@@ -94,22 +168,18 @@ def _check_device(name: str) -> None:
 
 def check_target(translator: Translator, target: Target, place: str) -> None:
     """An error that names the place of a translation that is longer than the model can score."""
+    from btg_seq2seq.decoding.translator import SentenceLengthError
+
     try:
         translator.check_target(target)
     except SentenceLengthError as error:
         raise UserError(f"{place}: {error.reason}") from error
 
 
-def tell_unused(command: str, rules: RuleSet, path: str | None = None, advice: str = "") -> None:
-    """Tell which rules matched nothing; those and contradictions in a file, if wanted."""
-    unmatched = [f"rule {rule} matched nothing" for rule in rules.unmatched]
-    if path is not None:
-        write_lines(path, [*rules.problems, *unmatched])
-    tell_all(command, unmatched, advice)
-
-
 def check_length(translator: Translator, text: str, place: str) -> None:
     """An error that names the place of a sentence that is longer than the model can read."""
+    from btg_seq2seq.decoding.translator import SentenceLengthError
+
     if translator.longest is not None:  # most models read any length
         try:
             translator.read([text])
@@ -117,28 +187,11 @@ def check_length(translator: Translator, text: str, place: str) -> None:
             raise UserError(f"{place}: {error.reason}") from error
 
 
-def tell_all(command: str, lines: Iterable[str], advice: str = "") -> None:
-    """Messages of a kind, all of which are known."""
-    messages = Messages(command, advice)
-    for line in lines:
-        messages.say(line)
-    messages.close()
-
-
-class Messages:
-    """Messages on stderr; of many of a kind the first ones are shown, and the others counted."""
-
-    def __init__(self, command: str, advice: str = "") -> None:
-        self.command, self.advice, self.count = command, advice, 0
-
-    def say(self, message: str) -> None:
-        """Tell people something that is no result."""
-        self.count += 1
-        if self.count <= MESSAGES:
-            print(f"btg {self.command}: {message}", file=sys.stderr)
-
-    def close(self) -> None:
-        """Say how many messages there were beyond those that were shown."""
-        if self.count > MESSAGES:
-            more = self.count - MESSAGES
-            print(f"btg {self.command}: and {more} more{self.advice}", file=sys.stderr)
+def tell_unused(
+    messages: Messages, rules: RuleSet, path: str | None = None, advice: str = ""
+) -> None:
+    """Say which rules matched nothing; those and contradictions in a file, if wanted."""
+    unmatched = [f"rule {rule} matched nothing" for rule in rules.unmatched]
+    if path is not None:
+        write_lines(path, [*rules.problems, *unmatched])
+    messages.say_all(unmatched, advice)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import math
-import os
-import signal
 import sys
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
-
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.bitext import BYTE_ORDER_MARK
 
 Item = TypeVar("Item")
 
-BLOCK = 1 << 20  # bytes that are taken from the standard input at once, if there are so many
+BLOCK = 1 << 20  # most bytes that are taken from the standard input at once
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,13 @@ def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
                 yield _parse(number, text, name) if are_json else Line(number, text)
         except (OSError, EOFError, zlib.error) as error:
             raise UserError(f"{name}: line {number + 1} cannot be read: {error}") from error
+
+
+def check_readable(*paths: str | None) -> None:
+    """An error for a file that is not there, before any work is done."""
+    for path in paths:
+        if path is not None and path != "-" and not Path(path).exists():
+            raise UserError(f"{path}: there is no such file")
 
 
 def name_of(path: str) -> str:
@@ -94,7 +96,7 @@ def _parse(number: int, text: str, name: str) -> Line:
     source = fields.get("source") if isinstance(fields, dict) else None
     if not isinstance(source, str):
         raise UserError(f"{name}: line {number} is not an object with a text as 'source'")
-    if not source.isprintable() and not _is_utf8(source):
+    if not source.isprintable() and not is_utf8(source):
         raise UserError(f"{name}: line {number} has half a character in 'source'")
     return Line(number, source, fields)
 
@@ -153,37 +155,16 @@ def in_chunks(items: Iterable[Item | None], size: int) -> Iterator[list[Item]]:
         yield chunk
 
 
-def write(lines: Iterable[str]) -> None:
-    """Write lines to the standard output at once, whatever the terminal's encoding."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        for line in lines:
-            # A model that writes bytes may write ends of lines: there is one line a sentence.
-            sys.stdout.write(line.replace("\r", " ").replace("\n", " ") + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:  # nobody reads on, as in `btg translate ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
-
-
 def to_json_line(values: Mapping[str, Any]) -> str:
     """One line of JSON; escaped only where it is no valid text."""
     line = json.dumps(values, ensure_ascii=False)
-    return line if _is_utf8(line) else json.dumps(values)
+    return line if is_utf8(line) else json.dumps(values)
 
 
-def _is_utf8(text: str) -> bool:
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written: half a character, or a byte that is none, cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def progress() -> Progress:
-    """A count of sentences on stderr, where that is a terminal and the output is not."""
-    console = Console(stderr=True)
-    columns = SpinnerColumn(), MofNCompleteColumn(), "sentences", TimeElapsedColumn()
-    hidden = not console.is_terminal or sys.stdout.isatty()
-    return Progress(*columns, console=console, transient=True, disable=hidden)

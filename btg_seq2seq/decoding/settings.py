@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from transformers import PreTrainedConfig
-
 from btg_seq2seq.errors import UserError
 
 
@@ -76,8 +74,10 @@ class DecodingSettings:
         """Most target tokens of a source with so many."""
         return math.ceil(self.max_output_ratio * length) + self.max_output_extra
 
-    def completed_by(self, config: PreTrainedConfig) -> CompleteSettings:
-        """The settings with what a ``BTGSeq2SeqConfig`` says where they say nothing."""
+    # A ``BTGSeq2SeqConfig``; but jsonargparse imports every type that is named here, and
+    # transformers takes seconds.
+    def completed_by(self, config: object) -> CompleteSettings:
+        """The settings, with those of a ``BTGSeq2SeqConfig`` where there are none."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("max_segments", "max_phrase_length", "flat_weight", "segment_rate"):
             if values[name] is None:

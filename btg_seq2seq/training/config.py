@@ -6,24 +6,25 @@ run was really started with is saved as ``config.yaml`` beside the model and can
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import jsonargparse
 import yaml  # type: ignore[import-untyped]
+from jsonargparse import Namespace
 
 from btg_seq2seq.checks import at_least, from_0_to_1
-from btg_seq2seq.errors import UserError
-from btg_seq2seq.text import write_lines
-from btg_seq2seq.text.batches import TooLong
+from btg_seq2seq.errors import UsageError, UserError
+from btg_seq2seq.options.parser import OptionParser
+from btg_seq2seq.options.yaml_file import YamlFile
+from btg_seq2seq.text.bitext import TooLong, write_lines
 from btg_seq2seq.training.optimisation import ENDING_SCHEDULES, TRANSLATIONS, OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings, scheduled
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
+OUTPUT_HELP = "Directory for the model, its checkpoints and logs."
 UNIFORM_STEPS = 300  # what random weights need to find the trees of the toy task for every seed
 
 # What may differ when a run is continued: it changes how far training goes and what is kept and
@@ -94,6 +95,11 @@ class DataConfig:
             raise UserError("data.dev_trees needs data.dev_source and data.dev_target beside it")
         at_least(1, "data.max_pairs", self.max_pairs)
         at_least(2, "data.max_length", self.max_length)
+
+    def check_given(self) -> None:
+        """Refuse settings without texts to learn from."""
+        if self.train_source is None or self.train_target is None:
+            raise UserError("nothing to train on: set data.train_source and data.train_target")
 
 
 @dataclass
@@ -316,28 +322,57 @@ class TrainConfig:
         ]
 
 
-def config_parser(**options: Any) -> jsonargparse.ArgumentParser:
-    """A parser of ``--config FILE --field value``; ``options`` are those of ``ArgumentParser``."""
-    jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    parser = jsonargparse.ArgumentParser(allow_abbrev=False, **options)
-    parser.add_argument("--config", action="config", help="YAML file with any of the fields below.")
-    parser.add_class_arguments(TrainConfig, None)
+def config_parser(prog: str = "btg train", **options: Any) -> OptionParser:
+    """A parser of ``CONFIG --field value``; ``options`` are those of ``ArgumentParser``."""
+    parser = OptionParser(prog, **options)
+    parser.add_argument("config", nargs="?", help="YAML file with any of the fields below.")
+    # Not required, since a file alone, without the command line, may leave it out.
+    parser.add_argument("--output", type=str | None, help=OUTPUT_HELP)
+    parser.add_class_arguments(TrainConfig, None, skip={"output"})
     return parser
 
 
-def config_of(parser: jsonargparse.ArgumentParser, parsed: jsonargparse.Namespace) -> TrainConfig:
-    """The settings among what a parser has parsed."""
-    values = parser.instantiate(parsed)
-    return TrainConfig(**{name: values[name] for name in TrainConfig.__dataclass_fields__})
+def parse_config(parser: OptionParser, arguments: Sequence[str]) -> tuple[TrainConfig, Namespace]:
+    """The settings of a command line, and all else that the parser found there."""
+    files, file = parser.split(arguments).files, None
+    base = None
+    if files:
+        file = YamlFile(files[0], _flat(asdict(TrainConfig(""))))
+        try:
+            base = parser.parse_values(file.values)
+        except UsageError as error:
+            raise _placed(error, file) from error
+    parsed = parser.parse_args(arguments, base)
+    if parsed.output is None:
+        raise UsageError(_missing_output(file))
+    try:
+        values = parser.instantiate(parsed)
+        fields = {name: values[name] for name in TrainConfig.__dataclass_fields__}
+        return TrainConfig(**fields), parsed
+    except UserError as error:
+        is_given = any(name in str(error) for name in parser.given_fields)
+        raise error if file is None or is_given else _placed(error, file) from error
 
 
 def load_config(path: str | Path, arguments: Sequence[str] = ()) -> TrainConfig:
     """Read a YAML file; ``arguments`` change fields as on the command line."""
-    parser = config_parser(exit_on_error=False)
-    try:
-        return config_of(parser, parser.parse_args(["--config", str(path), *arguments]))
-    except argparse.ArgumentError as error:
-        raise UserError(f"{path}: {error}") from error
+    return parse_config(config_parser(), [str(path), *arguments])[0]
+
+
+def _missing_output(file: YamlFile | None) -> str:
+    if file is None:
+        return (
+            "CONFIG is missing, a YAML file of settings: btg train CONFIG, for example "
+            "btg train examples/small_corpus.yaml"
+        )
+    return f"{file.path}: output is missing: set it there, or with --output DIRECTORY"
+
+
+def _placed(error: UserError, file: YamlFile) -> UserError:
+    """The same error, with the file and the line of the field that it begins with."""
+    message = str(error)
+    key = message.split()[0].rstrip(":")
+    return type(error)(f"{file.place(key)}: {message}")
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:

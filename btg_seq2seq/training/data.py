@@ -23,7 +23,8 @@ from btg_seq2seq.text import (
     read_lines,
     train_tokenizer,
 )
-from btg_seq2seq.text.batches import TokenTable, TooLong
+from btg_seq2seq.text.batches import TokenTable
+from btg_seq2seq.text.bitext import TooLong
 from btg_seq2seq.text.frames import Frame, Frames
 from btg_seq2seq.training.config import CONFIG_FILE, DataConfig, TrainConfig
 
@@ -39,10 +40,12 @@ class Bitexts:
     @classmethod
     def from_files(cls, config: DataConfig) -> Bitexts:
         """Read the files that a configuration names."""
-        if config.train_source is None or config.train_target is None:
-            raise UserError("nothing to train on: set data.train_source and data.train_target")
+        config.check_given()
         train = Bitext.from_files(
-            config.train_source, config.train_target, config.train_trees, config.train_segmentations
+            str(config.train_source),
+            str(config.train_target),
+            config.train_trees,
+            config.train_segmentations,
         )
         if config.max_pairs is not None:
             train = first_pairs(train, config.max_pairs)

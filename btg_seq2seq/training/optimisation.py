@@ -7,6 +7,7 @@ from typing import Literal
 
 from btg_seq2seq.checks import at_least
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.options.wording import did_you_mean
 
 DEFAULT_BATCH_SIZE = 64
 # Measures of which less is better, beside every loss: its parts, and what programs may measure.
@@ -112,6 +113,23 @@ class OptimisationConfig:
             rate = getattr(self, name)
             if rate is not None and not rate > 0:
                 raise UserError(f"optimisation.{name} must be more than 0, not {rate}")
+
+    def check_metric(self, has_trees: bool) -> None:
+        """Refuse, before training, a metric that ``DevMetrics`` will not measure."""
+        metric = self.metric
+        if metric in TRANSLATIONS and not self.translate_dev:
+            raise UserError(
+                f"optimisation.metric is {metric}, which needs translations of the dev set: set "
+                "optimisation.translate_dev to more than 0"
+            )
+        if metric in TREES and not has_trees:
+            raise UserError(f"optimisation.metric is {metric}, which needs data.dev_trees")
+        if metric not in (*LOSSES, *TRANSLATIONS, *TREES):
+            known = (*LOSSES, *TRANSLATIONS, *TREES)
+            raise UserError(
+                f"optimisation.metric is {metric}, which not every evaluation measures; choose one "
+                f"of {', '.join(known)}{did_you_mean(metric, known)}"
+            )
 
     @property
     def batch(self) -> dict[str, int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import accumulate, pairwise
 from random import Random
@@ -19,40 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.checks import from_0_to_1
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.mending import mended
 from btg_seq2seq.training.partners import ROOT, Part, Partners, TokenPair, suspicious
+from btg_seq2seq.training.recombination_settings import RecombinationSettings
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
 _TRIES = 10  # to recombine one sentence so that the result may be used
-
-
-@dataclass
-class RecombinationSettings:
-    """How sentences are recombined."""
-
-    rate: float = 1.0
-    """Probability that a part of a tree is replaced. Its own parts may be replaced in turn, so at 1
-    every phrase of the result is drawn anew, but for those that begin or end within a word."""
-
-    overlap: float = 0.25
-    """Places in trees exchange phrases if what stands there overlaps by this much: 0 is nothing, 1
-    is as much as two samples of the same phrases (Morisita's index)."""
-
-    rare: float = 0.2
-    """Phrase pairs that are far rarer than is usual in their place are taken for wrong, unless they
-    are more than this share of what stands there. A boundary is moved to where the sentence has
-    phrase pairs that recur; what stays rare is not passed on."""
-
-    def __post_init__(self) -> None:
-        for name in ("rate", "rare"):
-            from_0_to_1(f"recombination: {name}", getattr(self, name))
-        if self.overlap <= 0:
-            raise UserError(f"recombination: overlap must be more than 0, not {self.overlap}")
 
 
 class Tries(NamedTuple):

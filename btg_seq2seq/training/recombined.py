@@ -12,68 +12,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import torch
 
-from btg_seq2seq.checks import at_least, from_0_to_1
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Collator, EncodedBitext
 from btg_seq2seq.text.batches import WINDOW_BATCHES
 from btg_seq2seq.training.collected import Derivations, Track, untracked
-from btg_seq2seq.training.recombination import RecombinationSettings, Recombiner, Tries
+from btg_seq2seq.training.recombination import Recombiner, Tries
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings
 
 DERIVATIONS_FILE = "derivations.safetensors"
 COUNTS_FILE = "recombination.json"
-
-
-@dataclass
-class RecombinationConfig(RecombinationSettings):
-    """Sentences recombined from the model's own phrases, to teach the flat mode."""
-
-    share: float = 0.9
-    """Share of the steps that learn from recombined sentences."""
-
-    derived: float = 0.3
-    """Share of those steps that learn their derivations too: phrases, and the trees of all parsers.
-    They are cleaner than what was found in single sentences, and show phrases in new places."""
-
-    start: int | None = None
-    """Step from which on sentences are recombined; nothing: never. The parsers should have found
-    their trees by then."""
-
-    every: int = 1000
-    """Steps after which the derivations of the training set are collected anew."""
-
-    compared: int = 0
-    """Other trees, with a boundary moved, that each tree of the first collection is compared with
-    by how well its phrases translate each other in both directions (robust). It finds phrases that
-    are cut wrongly wherever they occur, and makes collecting several times slower."""
-
-    exclude: list[str] = field(default_factory=list)
-    """Files of sources, such as a test set's, that must never be made: '[test.de, other.de]'. Those
-    of the dev set never are."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("share", "derived"):
-            from_0_to_1(f"recombination.{name}", getattr(self, name))
-        at_least(0, "recombination.start", self.start)
-        at_least(0, "recombination.compared", self.compared)
-        at_least(1, "recombination.every", self.every)
-
-    @property
-    def settings(self) -> RecombinationSettings:
-        """How sentences are recombined."""
-        own = asdict(self)
-        return RecombinationSettings(
-            **{name: own[name] for name in RecombinationSettings.__dataclass_fields__}
-        )
 
 
 class RecombinedBatches:

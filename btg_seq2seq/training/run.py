@@ -178,10 +178,9 @@ def train(
             with stop:
                 trainer.train(resume_from_checkpoint=None if last is None else str(last))
             if stop.is_asked and not is_complete(trainer.state, config):
-                raise TrainingInterrupted(
-                    f"stopped at step {trainer.state.global_step}; saved in "
-                    f"{trainer.checkpoints.last}; the same command with --resume goes on from there"
-                )
+                reached, saved = trainer.state.global_step, trainer.checkpoints.last
+                message = f"stopped at step {reached}; saved in {saved}; the same command with "
+                raise TrainingInterrupted(message + "--resume goes on from there", stop.number)
         return finish(trainer, config, say)
 
 

@@ -9,11 +9,11 @@ import pytest
 from tiny_runs import tiny_bitexts
 from transformers import TrainerCallback
 
-from btg_seq2seq.cli import train
 from btg_seq2seq.cli.main import main
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation import dev_metrics
 from btg_seq2seq.text import write_lines
+from btg_seq2seq.training import run as training_run
 from btg_seq2seq.training.config import load_config
 from btg_seq2seq.training.run import train as run
 
@@ -143,7 +143,9 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        train, "train", lambda *given, **options: run(*given, **options, callbacks=[Interrupt()])
+        training_run,
+        "train",
+        lambda *given, **options: run(*given, **options, callbacks=[Interrupt()]),
     )
     command = ["train", config, "--output", str(tmp_path / "run"), "--objective.flat_weight", "1"]
     assert main(command) == 130

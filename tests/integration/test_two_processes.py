@@ -10,7 +10,7 @@ import pytest
 from tiny_runs import tiny_bitexts, tiny_config
 
 from btg_seq2seq.text import Bitext, write_lines
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 ROOT = Path(__file__).parents[2]

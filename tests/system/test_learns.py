@@ -18,7 +18,7 @@ from btg_seq2seq.training.config import ModelConfig, TokenizerConfig, TrainConfi
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.derivation import Parsers
 from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 

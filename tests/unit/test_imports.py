@@ -10,10 +10,12 @@ ROOT = "btg_seq2seq"
 SOURCE = Path(__file__).parents[2] / ROOT
 
 # What each package may import of the others.
-BELOW: dict[str, set[str]] = {"errors": set(), "checks": {"errors"}, "opening": {"errors"}}
+BELOW: dict[str, set[str]] = {"errors": set(), "lazy": set()}
+BELOW["checks"] = BELOW["opening"] = {"errors"}
 BELOW["manifest"] = {"errors", "opening"}
+BELOW["options"] = {"errors", "checks"}
 BASE = {*BELOW}
-BELOW["grammar"] = {"errors"}
+BELOW["grammar"] = {"errors", "lazy"}
 BELOW["text"] = BASE | {"grammar"}
 BELOW["model"] = BASE | {"grammar", "text"}
 BELOW["training"] = BASE | {"grammar", "text", "model"}

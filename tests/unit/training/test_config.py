@@ -17,7 +17,7 @@ from btg_seq2seq.training.config import (
     load_config,
 )
 from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.settings import ObjectiveSettings
 
 
@@ -72,7 +72,11 @@ def test_what_is_saved_runs_again(tmp_path_factory, config):
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("output: a\nmodel: {layer: 3}\n", [], r"config.yaml.*'model'.*'layer'"),
+        (
+            "output: a\nmodel: {layer: 3}\n",
+            [],
+            r"config.yaml: line 2: there is no field model.layer; did you mean model.layers\?",
+        ),
         ("output: a\nmodle: {layers: 3}\n", [], "modle"),
         ("output: a\n", ["--model.layer", "3"], "--model.layer"),
         ("output: a\noptimisation: {steps: many}\n", [], "steps"),
@@ -244,6 +248,8 @@ def test_every_field_has_a_help_text(capsys):
         if is_dataclass(section):
             names = [f"{name}.{inner.name}" for inner in fields(section)]
         for option in names:
-            shown = text.rsplit(f"--{option} ", 1)[1].split(" ", 1)[1]  # behind its placeholder
+            shown = text.rsplit(f"--{option.replace('_', '-')} ", 1)[1].split(" ", 1)[
+                1
+            ]  # behind its placeholder
             assert not shown.startswith(("(", "--")), option
     assert yaml.safe_dump(asdict(config))

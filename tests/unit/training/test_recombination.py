@@ -16,7 +16,8 @@ from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.partners import Partners, continuing_tokens, overlaps
-from btg_seq2seq.training.recombination import HeldOut, RecombinationSettings, Recombiner
+from btg_seq2seq.training.recombination import HeldOut, Recombiner
+from btg_seq2seq.training.recombination_settings import RecombinationSettings
 
 SUBJECT, OBJECT, VERB = "[1", "[2<1", "[2<2"
 

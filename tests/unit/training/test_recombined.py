@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 from btg_seq2seq.training import recombined
 from btg_seq2seq.training.collected import Derivations
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 

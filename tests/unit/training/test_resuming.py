@@ -16,7 +16,7 @@ from btg_seq2seq.training import run as run_module
 from btg_seq2seq.training.checkpoints import Checkpoints, average
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.progress import TrainingInterrupted
-from btg_seq2seq.training.recombined import RecombinationConfig
+from btg_seq2seq.training.recombination_settings import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 
