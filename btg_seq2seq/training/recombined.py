@@ -147,6 +147,7 @@ class RecombinedBatches:
                 self.examples,
                 compared=compared,
                 boundary_threshold=self.boundary_threshold,
+                seed=self.seed,
                 processes=self.processes,
                 rank=self.rank,
                 track=self.track,
