@@ -18,7 +18,7 @@ __all__ = ["BTGSeq2Seq", "BTGSeq2SeqConfig", "Rule", "Translation", "Translator"
 
 # Imported when they are asked for: the grammar alone needs no transformers.
 _MODULES = {
-    "BTGSeq2Seq": "training",  # which gives it its objective
+    "BTGSeq2Seq": "model.transducer",
     "BTGSeq2SeqConfig": "model.config",
     "Rule": "decoding.rules",
     "Translation": "decoding.translation",

@@ -9,6 +9,7 @@ the objective's business.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from os import PathLike
 from typing import Any, Protocol
 
@@ -57,7 +58,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     config_class = BTGSeq2SeqConfig
     base_model_prefix = "backbone"
     _supports_sdpa = True  # what the backbone uses, transformers asks of the whole model
-    objective: Objective | None = None
+    _objective: Objective | None = None  # the default one, until it is set or used
 
     def __init__(self, config: BTGSeq2SeqConfig, backbone: Backbone | None = None) -> None:
         super().__init__(config)
@@ -146,10 +147,6 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             num_items_in_batch: target tokens that the loss is divided by, where this is a part of
                 a larger batch; else those of this one.
         """
-        if self.objective is None:
-            raise UserError(
-                "the model has no objective; import btg_seq2seq.training, or set model.objective"
-            )
         if self.is_flat:
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
         learns_reversed = self.objective.learns_reversed
@@ -157,11 +154,22 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         return self.objective(self, reading, index, trees, segmentations, num_items_in_batch)
 
     @property
+    def objective(self) -> Objective:
+        """The objective of this model; a default ``BTGObjective`` unless another one is set."""
+        if self._objective is None:
+            # By name: decoding uses models too, and must not load what trains them.
+            module = import_module("btg_seq2seq.training.objective")
+            self._objective = module.BTGObjective()
+        return self._objective
+
+    @objective.setter
+    def objective(self, objective: Objective) -> None:
+        self._objective = objective
+
+    @property
     def is_flat(self) -> bool:
         """Whether whole sentences are all that is learned now."""
-        return self.config.max_segments == 1 or (
-            self.objective is not None and self.objective.is_flat
-        )
+        return self.config.max_segments == 1 or self.objective.is_flat
 
     def read(
         self,

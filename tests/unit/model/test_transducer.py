@@ -1,6 +1,8 @@
 """The model: what its passes say does not depend on padding, packing or being saved."""
 
+import copy
 import json
+import pickle
 
 import pytest
 import torch
@@ -16,6 +18,7 @@ from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Side
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.training import BTGObjective
 
 END = 1
 
@@ -250,3 +253,16 @@ def test_a_word_and_the_same_word_twice_are_different_phrases(name):
         target = torch.tensor([[6, 7]]).expand(3, -1)
         scores = model.prefix_log_probs(target, states, mask)[:, -1].tolist()
     assert len({round(score, 3) for score in scores}) == 3
+
+
+def test_every_model_has_an_objective_of_its_own():
+    first, second = tiny_model(), tiny_model()
+    assert first.objective is first.objective
+    first.objective.step = 5
+    assert second.objective.step is None
+    chosen = second.objective = BTGObjective(seed=3)
+    assert second.objective is chosen
+    for copied in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        assert copied.objective.step == 5
+        copied.objective.step = 6
+        assert first.objective.step == 5
