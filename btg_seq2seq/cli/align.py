@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from btg_seq2seq.cli.arguments import Messages, command_parser, load_translator
+from btg_seq2seq.cli.arguments import Messages, checked_pairs, command_parser, load_translator
 from btg_seq2seq.cli.lines import in_chunks, progress, to_json_line, write
 from btg_seq2seq.text import Bitext
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     messages, number = Messages("align"), 0
     with progress() as bar:
         task = bar.add_task("aligning", total=len(bitext))
-        for chunk in in_chunks(zip(bitext.source, bitext.target, strict=True), options.chunk):
+        for chunk in in_chunks(checked_pairs(translator, bitext, options), options.chunk):
             sources, targets = zip(*chunk, strict=True)
             for pair in translator.align(sources, targets, options.segments):
                 number += 1

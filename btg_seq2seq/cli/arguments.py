@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -11,12 +11,13 @@ import torch
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 from transformers.utils import logging
 
+from btg_seq2seq.decoding.inputs import SentenceError, Target
 from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translator import SentenceLengthError, Target, Translator
+from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.text import write_lines
+from btg_seq2seq.text import Bitext, write_lines
 
 MESSAGES = 20  # that are shown of each kind
 
@@ -30,6 +31,13 @@ def command_parser(name: str, description: str, *, decoding: bool = True) -> Arg
     parser.add_argument("--threads", type=int | None, help="threads to compute with")
     if decoding:
         parser.add_class_arguments(DecodingSettings)
+    else:
+        parser.add_argument(
+            "--max_length",
+            type=int | None,
+            default=DecodingSettings.max_length,
+            help="most tokens of a line; a longer one is an error",
+        )
     return parser
 
 
@@ -93,10 +101,10 @@ def _check_device(name: str) -> None:
 
 
 def check_target(translator: Translator, target: Target, place: str) -> None:
-    """An error that names the place of a translation that is longer than the model can score."""
+    """An error that names the place of a translation that cannot be scored."""
     try:
         translator.check_target(target)
-    except SentenceLengthError as error:
+    except SentenceError as error:
         raise UserError(f"{place}: {error.reason}") from error
 
 
@@ -109,12 +117,25 @@ def tell_unused(command: str, rules: RuleSet, path: str | None = None, advice: s
 
 
 def check_length(translator: Translator, text: str, place: str) -> None:
-    """An error that names the place of a sentence that is longer than the model can read."""
-    if translator.longest is not None:  # most models read any length
+    """An error that names the place of a sentence that is too long."""
+    try:
+        translator.read([text])
+    except SentenceError as error:
+        raise UserError(f"{place}: {error.reason}") from error
+
+
+def checked_pairs(
+    translator: Translator, bitext: Bitext, options: Namespace
+) -> Iterator[tuple[str, str]]:
+    """Sentence pairs of the options source and target; an error where a line is too long."""
+    for number, pair in enumerate(zip(bitext.source, bitext.target, strict=True), 1):
         try:
-            translator.read([text])
-        except SentenceLengthError as error:
-            raise UserError(f"{place}: {error.reason}") from error
+            translator.tokenize([pair[0]])
+            translator.tokenize([pair[1]], side="target")
+        except SentenceError as error:
+            files = f"{options.source} and {options.target}"
+            raise UserError(f"{files}: line {number}: {error.reason}") from error
+        yield pair
 
 
 def tell_all(command: str, lines: Iterable[str], advice: str = "") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as count_from
@@ -16,7 +17,7 @@ from rich.progress import track
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.checks import at_least
-from btg_seq2seq.cli.arguments import command_parser, load_translator
+from btg_seq2seq.cli.arguments import checked_pairs, command_parser, load_translator
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.text import Bitext, read_lines, write_lines
 from btg_seq2seq.text.frames import Frames
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     wanted = len(bitext) if options.count is None else options.count
 
     translator = load_translator(options)
+    deque(checked_pairs(translator, bitext, options), maxlen=0)
     model, tokenizer = translator.model, translator.tokenizer
     longest = model.backbone.family.longest(model.backbone.model.config)
     continuing = continuing_tokens(tokenizer)  # refuses what does not mark words

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
-from btg_seq2seq.cli.arguments import Messages, check_length, command_parser, load_translator
+from btg_seq2seq.cli.arguments import (
+    Messages,
+    check_length,
+    checked_pairs,
+    command_parser,
+    load_translator,
+)
 from btg_seq2seq.cli.lines import in_chunks, progress, write
 from btg_seq2seq.decoding.phrase_table import PhraseTable
 from btg_seq2seq.text import Bitext, read_lines
@@ -41,8 +48,11 @@ def main(arguments: Sequence[str]) -> int:
     else:
         bitext = Bitext.from_files(options.source, options.target)
     translator, table = load_translator(options), PhraseTable()
-    for number, text in enumerate(bitext.source if options.target is None else [], 1):
-        check_length(translator, text, f"{options.source}: line {number}")
+    if options.target is None:
+        for number, text in enumerate(bitext.source, 1):
+            check_length(translator, text, f"{options.source}: line {number}")
+    else:
+        deque(checked_pairs(translator, bitext, options), maxlen=0)
     messages, first = Messages("phrase-table"), 1
     with progress() as bar:
         task = bar.add_task("extracting", total=len(bitext))
