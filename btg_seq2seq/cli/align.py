@@ -8,6 +8,7 @@ from typing import Literal
 from btg_seq2seq.cli.arguments import (
     add_output_option,
     check_options,
+    checked_pairs,
     command_parser,
     load_translator,
 )
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
         translator = load_translator(options, messages)
         task = bar.add_task("aligning", total=len(bitext))
-        for chunk in in_chunks(zip(bitext.source, bitext.target, strict=True), options.chunk):
+        for chunk in in_chunks(checked_pairs(translator, bitext, options), options.chunk):
             sources, targets = zip(*chunk, strict=True)
             for pair in translator.align(sources, targets, options.segments):
                 number += 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,16 @@ from jsonargparse import Namespace
 from btg_seq2seq.checks import at_least
 from btg_seq2seq.cli.lines import is_utf8
 from btg_seq2seq.cli.messages import Messages, with_options
+from btg_seq2seq.decoding.inputs import SentenceError, Target
 from btg_seq2seq.decoding.rule_files import parse_rule, read_rules
 from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.options.parser import OptionParser
-from btg_seq2seq.text.bitext import write_lines
+from btg_seq2seq.text.bitext import Bitext, write_lines
 
 if TYPE_CHECKING:
-    from btg_seq2seq.decoding.translator import Target, Translator
+    from btg_seq2seq.decoding.translator import Translator
 
 # For those who look for it: the name was used for the kind of output once.
 MOVED = (
@@ -48,6 +49,13 @@ def command_parser(
     add_quiet_option(parser)
     if decoding:
         parser.add_class_arguments(DecodingSettings)
+    else:
+        parser.add_argument(
+            "--max_length",
+            type=int | None,
+            default=DecodingSettings.max_length,
+            help="most tokens of a line; a longer one is an error",
+        )
     return parser
 
 
@@ -167,24 +175,33 @@ def _check_device(name: str) -> None:
 
 
 def check_target(translator: Translator, target: Target, place: str) -> None:
-    """An error that names the place of a translation that is longer than the model can score."""
-    from btg_seq2seq.decoding.translator import SentenceLengthError
-
+    """An error that names the place of a translation that cannot be scored."""
     try:
         translator.check_target(target)
-    except SentenceLengthError as error:
+    except SentenceError as error:
         raise UserError(f"{place}: {error.reason}") from error
 
 
 def check_length(translator: Translator, text: str, place: str) -> None:
-    """An error that names the place of a sentence that is longer than the model can read."""
-    from btg_seq2seq.decoding.translator import SentenceLengthError
+    """An error that names the place of a sentence that is too long."""
+    try:
+        translator.read([text])
+    except SentenceError as error:
+        raise UserError(f"{place}: {error.reason}") from error
 
-    if translator.longest is not None:  # most models read any length
+
+def checked_pairs(
+    translator: Translator, bitext: Bitext, options: Namespace
+) -> Iterator[tuple[str, str]]:
+    """Sentence pairs of the options source and target; an error where a line is too long."""
+    for number, pair in enumerate(zip(bitext.source, bitext.target, strict=True), 1):
         try:
-            translator.read([text])
-        except SentenceLengthError as error:
-            raise UserError(f"{place}: {error.reason}") from error
+            translator.tokenize([pair[0]])
+            translator.tokenize([pair[1]], side="target")
+        except SentenceError as error:
+            files = f"{options.source} and {options.target}"
+            raise UserError(f"{files}: line {number}: {error.reason}") from error
+        yield pair
 
 
 def tell_unused(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import check_options, command_parser, load_translator
+from btg_seq2seq.cli.arguments import (
+    check_options,
+    checked_pairs,
+    command_parser,
+    load_translator,
+)
 from btg_seq2seq.cli.messages import Messages
 from btg_seq2seq.cli.output import check_outputs
 from btg_seq2seq.errors import UserError
@@ -54,6 +60,7 @@ def _augment(
     from btg_seq2seq.training.partners import continuing_tokens
     from btg_seq2seq.training.recombination import HeldOut, Recombiner
 
+    deque(checked_pairs(translator, bitext, options), maxlen=0)
     model, tokenizer = translator.model, translator.tokenizer
     longest = model.backbone.family.longest(model.backbone.model.config)
     continuing = continuing_tokens(tokenizer)  # refuses what does not mark words

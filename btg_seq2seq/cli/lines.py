@@ -18,7 +18,9 @@ from btg_seq2seq.text.bitext import BYTE_ORDER_MARK
 
 Item = TypeVar("Item")
 
-BLOCK = 1 << 20  # most bytes that are taken from the standard input at once
+MOST_NESTED = 500  # levels of JSON: more could be read, but not be written again
+LONGEST_LINE = 1 << 25  # bytes that are held in memory
+BLOCK = 1 << 20  # bytes that are taken from the standard input at once, if there are so many
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,16 @@ def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
     name, number = name_of(path), 0
     with _open(path) as stream:
         try:
-            for content in _arriving(stream) if path == "-" else stream:
+            for content in _arriving(stream) if path == "-" else _lines_of(stream):
                 if content is None:
                     yield None
                     continue
                 number += 1
+                if len(content) > LONGEST_LINE:
+                    raise UserError(
+                        f"{name}: line {number} has more than {LONGEST_LINE} bytes; split it into "
+                        "sentences, one per line"
+                    )
                 text = _decode(content, name, number)
                 yield _parse(number, text, name) if are_json else Line(number, text)
         except (OSError, EOFError, zlib.error) as error:
@@ -66,13 +73,24 @@ def name_of(path: str) -> str:
 def _arriving(stream: BinaryIO) -> Iterator[bytes | None]:
     """Lines, and nothing where it would take waiting to read on: somebody may wait for us."""
     source: Any = stream  # ``read1`` takes what there is, and waits only if there is nothing
-    rest = b""
+    begun: list[bytes] = []  # parts of a line without its end
     while block := source.read1(BLOCK):
-        *lines, rest = (rest + block).split(b"\n")
-        yield from (line + b"\n" for line in lines)
+        rest, *others = block.split(b"\n")
+        begun.append(rest)
+        for rest in others:
+            yield b"".join(begun) + b"\n"
+            begun = [rest]
+        if sum(map(len, begun)) > LONGEST_LINE:
+            yield b"".join(begun)  # which is refused
         yield None
-    if rest:
+    if rest := b"".join(begun):
         yield rest
+
+
+def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Lines of a file; of one that is too long, so much that it is refused."""
+    while line := stream.readline(LONGEST_LINE + 1):
+        yield line
 
 
 def _decode(content: bytes, name: str, number: int) -> str:
@@ -93,12 +111,28 @@ def _parse(number: int, text: str, name: str) -> Line:
         fields = json.loads(text, parse_constant=_number, parse_float=_number)
     except ValueError as error:
         raise UserError(f"{name}: line {number} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise UserError(f"{name}: line {number}: its JSON is nested too deeply") from error
+    if text.count("[") + text.count("{") > MOST_NESTED and _depth(fields) > MOST_NESTED:
+        raise UserError(f"{name}: line {number}: its JSON is nested too deeply")
     source = fields.get("source") if isinstance(fields, dict) else None
     if not isinstance(source, str):
         raise UserError(f"{name}: line {number} is not an object with a text as 'source'")
     if not source.isprintable() and not is_utf8(source):
         raise UserError(f"{name}: line {number} has half a character in 'source'")
     return Line(number, source, fields)
+
+
+def _depth(value: Any) -> int:
+    """How deeply a value of JSON is nested."""
+    depth, level = 0, [value]
+    while level:
+        nested = [one for one in level if isinstance(one, dict | list)]
+        level = [
+            inner for one in nested for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        depth += 1
+    return depth
 
 
 def _number(text: str) -> float:

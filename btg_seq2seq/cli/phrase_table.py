@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from btg_seq2seq.cli.arguments import (
     add_output_option,
     check_length,
     check_options,
+    checked_pairs,
     command_parser,
     load_translator,
 )
@@ -75,8 +77,11 @@ def _extracted(
     from btg_seq2seq.decoding.phrase_table import PhraseTable
 
     table, first, long_lines = PhraseTable(), 1, messages.kind()
-    for number, text in enumerate(bitext.source if options.target is None else [], 1):
-        check_length(translator, text, f"{options.source}: line {number}")
+    if options.target is None:
+        for number, text in enumerate(bitext.source, 1):
+            check_length(translator, text, f"{options.source}: line {number}")
+    else:
+        deque(checked_pairs(translator, bitext, options), maxlen=0)
     with output.progress(options.quiet) as bar:
         task = bar.add_task("extracting", total=len(bitext))
         for chunk in in_chunks(zip(bitext.source, bitext.target, strict=True), options.chunk):

@@ -31,14 +31,15 @@ from btg_seq2seq.cli.lines import (
 )
 from btg_seq2seq.cli.messages import Messages
 from btg_seq2seq.cli.output import Output, check_outputs
-from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.decoding.inputs import Target
+from btg_seq2seq.decoding.translation import Derivation, Translation
 from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
 
 if TYPE_CHECKING:
     from btg_seq2seq.decoding.scoring import Score
-    from btg_seq2seq.decoding.translator import Target, Translator
+    from btg_seq2seq.decoding.translator import Translator
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
 p(y|x) of the seq2seq model, which is what flat translation reports, and the sum over all
@@ -157,8 +158,18 @@ def _translation(fields: dict[str, Any], vocabulary_size: int, place: str) -> Ta
             "as btg translate writes them; to score 'text', leave it out"
         )
     strings = tuple(tuple(tokens) for tokens in variants)
+    if text is None:
+        return strings
     # Where the model does not know a word, other texts may have the same tokens.
-    return strings if text is None else Translation(text, 0.0, strings)
+    return Translation(text, 0.0, strings, _derivation(fields.get("derivation")))
+
+
+def _derivation(value: Any) -> Derivation | None:
+    """The derivation that btg translate wrote, which says where targets of rules stand."""
+    try:
+        return Derivation.from_json(value)
+    except (LookupError, TypeError, ValueError):
+        return None
 
 
 def _format(line: Line, score: Score, reported: float | None, kind: str) -> str:

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.encoding import evaluating
 from btg_seq2seq.decoding.source_text import SourceText
 from btg_seq2seq.decoding.translation import Derivation, Phrase, Translation
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeCRF
+from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Reading
 from btg_seq2seq.model.transducer import BTGSeq2Seq

@@ -17,10 +17,11 @@ from torch.nn.utils.rnn import pad_sequence
 from btg_seq2seq.decoding.beam_search import Beams, Level, length_batches, most_rows
 from btg_seq2seq.decoding.chart import NO_RULE, StringPool
 from btg_seq2seq.decoding.constraints import RuleSpan, forced
-from btg_seq2seq.decoding.encoding import Source, evaluating, phrase_states
+from btg_seq2seq.decoding.encoding import Source, phrase_states
 from btg_seq2seq.decoding.phrase_search import phrase_search
 from btg_seq2seq.decoding.records import Tokens
 from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 Place = tuple[int, int, int]  # sentence, start, stop

@@ -14,7 +14,7 @@ from btg_seq2seq.decoding.beam_search import length_batches, most_rows
 from btg_seq2seq.decoding.candidates import Candidates, Place, add_beams
 from btg_seq2seq.decoding.chart import Chart, Floats, StringPool, run_charts
 from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
-from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentences, evaluating
+from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentences
 from btg_seq2seq.decoding.flat import search_sentences
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
@@ -23,6 +23,7 @@ from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count, span_index
+from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 Rules = Mapping[Span, list[RuleSpan]]  # of a sentence, by the span that they are for

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,18 +31,6 @@ class Source:
     def own_states(self) -> Tensor:
         """Their states, ``[length, hidden]``."""
         return self.states[self.begin : self.begin + self.length]
-
-
-@contextmanager
-def evaluating(model: BTGSeq2Seq) -> Iterator[None]:
-    """No gradients, no dropout."""
-    was_training = model.training
-    model.train(False)
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)
 
 
 def check_sources(model: BTGSeq2Seq, sources: Sequence[Sequence[int]]) -> None:

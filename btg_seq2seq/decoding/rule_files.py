@@ -61,16 +61,19 @@ def parse_rule(text: str, place: str = "--rule") -> Rule:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each line that is not empty."""
+    """Fields of each rule, and the number of the line on which it begins."""
     lines = read_lines(path)
     if ".csv" in path.suffixes[-2:]:
-        reader = csv.reader(lines, strict=True)
+        # A line break within quotes is white space, so the reader must see it.
+        reader = csv.reader((f"{line}\n" for line in lines), strict=True)
+        number = 1
         try:
             for fields in reader:
                 if any(field.strip() for field in fields):
-                    yield reader.line_num, fields
+                    yield number, fields
+                number = reader.line_num + 1
         except csv.Error as error:
-            raise UserError(f"{path}:{reader.line_num}: {error}") from error
+            raise UserError(f"{path}:{number}: {error}") from error
     else:
         for number, line in enumerate(lines, 1):
             if line.strip():

@@ -42,6 +42,7 @@ class Rule:
     place: str = ""
 
     def __post_init__(self) -> None:
+        self._check_texts()
         given = [self.target] if isinstance(self.target, str) else self.target
         targets = dict.fromkeys(_tidy(target) for target in given)
         object.__setattr__(self, "source", _tidy(self.source))
@@ -65,6 +66,20 @@ class Rule:
                 f"{where}the rule for {self.source!r} has no target; the mode keep copies the "
                 "source"
             )
+
+    def _check_texts(self) -> None:
+        """Refuse what is no text, or half a character of one."""
+        where = f"{self.place}: " if self.place else ""
+        given = (self.target,) if isinstance(self.target, str) else self.target
+        if not isinstance(given, Sequence):
+            raise UserError(f"{where}the target of a rule is a string, or several, not {given!r}")
+        for text in (self.source, *given):
+            if not isinstance(text, str):
+                raise UserError(f"{where}source and target of a rule are strings, not {text!r}")
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise UserError(f"{where}the rule has half a character: {text!r}") from error
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -113,7 +128,12 @@ class RuleSet:
         # that end at a node stand under the key None.
         self._tries: dict[CasePolicy, dict[Any, Any]] = {"sensitive": {}, "insensitive": {}}
         self._matched: set[Rule] = set()
-        for rule in rules:
+        for rule in [rules] if isinstance(rules, str) else rules:
+            if not isinstance(rule, Rule):
+                raise UserError(
+                    f"{rule!r} is no Rule: make one with Rule(source, target), or, of a text like "
+                    "'source=target', with btg_seq2seq.decoding.rule_files.parse_rule"
+                )
             self._add(rule)
 
     def __len__(self) -> int:

@@ -34,6 +34,10 @@ class DecodingSettings:
     """Rate of the geometric distribution over the number of phrases n > 1; nothing for what the
     model says."""
 
+    max_length: int | None = 1024
+    """Most tokens of a line; a longer one is an error. Time and memory grow with the square of the
+    length."""
+
     max_cky_length: int = 100
     """A sentence with more tokens is translated flat, or, where rules must be obeyed, cut at the
     rules; the result says so."""
@@ -52,7 +56,13 @@ class DecodingSettings:
     """Rank hypotheses by log-probability a token. What is reported is then no probability."""
 
     def __post_init__(self) -> None:
-        for name in ("beam_size", "max_segments", "max_phrase_length", "batch_tokens"):
+        for name in (
+            "beam_size",
+            "max_segments",
+            "max_phrase_length",
+            "max_length",
+            "batch_tokens",
+        ):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"{name} must be 1 or more, not {value}")

@@ -21,7 +21,6 @@ from btg_seq2seq.decoding.encoding import (
     Source,
     check_sources,
     encode_sentences,
-    evaluating,
     padded_states,
     phrase_states,
     to_device,
@@ -31,6 +30,7 @@ from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
 from btg_seq2seq.decoding.records import DerivationRecord, PhraseRecord, Tokens, hypothesis
 from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import spans
+from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 MOST_BYTES = 4e9  # that the chart of a pair of sentences may take

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
@@ -22,7 +23,8 @@ class DevMetrics:
         self, model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, dev: Bitext
     ) -> dict[str, float]:
         """All measures by name, in percent."""
-        translator = Translator(model, tokenizer)
+        # Training itself has read these lines, however long they are.
+        translator = Translator(model, tokenizer, DecodingSettings(max_length=None))
         measures: dict[str, float] = {}
         texts, references = dev.source[: self.sentences], dev.target[: self.sentences]
         if texts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -100,16 +101,28 @@ class Tree:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Tree:
         """Build the tree that ``to_json`` wrote."""
-        match value:
-            case {"span": [int(start), int(stop)]}:
-                return Leaf(start, stop)
-            case {"orientation": "straight" | "inverted" as orientation, "children": [left, right]}:
-                parts = Tree.from_json(left), Tree.from_json(right)
-                return Node(*parts, inverted=orientation == "inverted")
-        raise ValueError(
-            f"not a tree: {value!r}; expected {{'span': [start, stop]}} or "
-            "{'orientation': 'straight' or 'inverted', 'children': [left, right]}"
-        )
+        parts: list[Leaf | bool] = []  # leaves, and whether nodes are inverted, before their parts
+        ahead: list[Any] = [value]
+        while ahead:
+            match ahead.pop():
+                case {"span": [int(start), int(stop)]}:
+                    parts.append(Leaf(start, stop))
+                case {"orientation": "straight" | "inverted" as name, "children": [left, right]}:
+                    parts.append(name == "inverted")
+                    ahead += [right, left]
+                case other:
+                    raise ValueError(
+                        f"not a tree: {reprlib.repr(other)}; expected {{'span': [start, stop]}} or "
+                        "{'orientation': 'straight' or 'inverted', 'children': [left, right]}"
+                    )
+        done: list[Tree] = []
+        for part in reversed(parts):  # parts before their nodes, left ones last
+            if isinstance(part, Leaf):
+                done.append(part)
+            else:
+                left, right = done.pop(), done.pop()
+                done.append(Node(left, right, inverted=part))
+        return done[0]
 
     @staticmethod
     def parse(text: str) -> Tree:

@@ -18,6 +18,7 @@ from torch import Tensor
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeBatch
 from btg_seq2seq.grammar.packing import split_count
+from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import Collator, EncodedBitext
@@ -111,29 +112,27 @@ class Derivations:
         order = np.argsort(examples.lengths.max(1), kind="stable")
         collate = Collator(model.backbone.pad)
         rows: list[list[list[int]]] = [[] for _ in range(len(examples))]
-        was_training = model.training
-        model.train(False)
         batches = _batches(order, examples.lengths.max(1), batch_size, 1 + compared)
         own = list(islice(batches, rank, None, processes))
-        for positions in track(own, "looking for derivations"):
-            batch = collate([examples[int(position)] for position in positions])
-            inputs = [batch[name] for name in ("input_ids", "attention_mask", "labels")]
-            reading = model.read(*(tensor.to(model.device) for tensor in inputs))
-            if reading.pair is None:
-                continue
-            positions = positions[reading.rows.cpu().numpy()]
-            segments = most_segments(model, reading.pair)
-            if segment_rate is not None:
-                drawn = torch.as_tensor(uniforms[positions], device=segments.device)
-                segments = draw_segments(segments, segment_rate, drawn)
-            parsers = Parsers.of(model, reading.pair, segments)
-            noise = Noise.of(batch["index"].to(model.device)[reading.rows], seed, 0)
-            spans = _choose(model, parsers, noise, compared, boundary_threshold)
-            for position, count, row in zip(
-                positions.tolist(), segments.tolist(), spans.tolist(), strict=True
-            ):
-                rows[position] = row[:count]
-        model.train(was_training)
+        with evaluating(model):
+            for positions in track(own, "looking for derivations"):
+                batch = collate([examples[int(position)] for position in positions])
+                inputs = [batch[name] for name in ("input_ids", "attention_mask", "labels")]
+                reading = model.read(*(tensor.to(model.device) for tensor in inputs))
+                if reading.pair is None:
+                    continue
+                positions = positions[reading.rows.cpu().numpy()]
+                segments = most_segments(model, reading.pair)
+                if segment_rate is not None:
+                    drawn = torch.as_tensor(uniforms[positions], device=segments.device)
+                    segments = draw_segments(segments, segment_rate, drawn)
+                parsers = Parsers.of(model, reading.pair, segments)
+                noise = Noise.of(batch["index"].to(model.device)[reading.rows], seed, 0)
+                spans = _choose(model, parsers, noise, compared, boundary_threshold)
+                for position, count, row in zip(
+                    positions.tolist(), segments.tolist(), spans.tolist(), strict=True
+                ):
+                    rows[position] = row[:count]
         if processes > 1:  # the share of every other process is empty
             rows = [max(found, key=len) for found in zip(*gather_object([rows]), strict=True)]
         return cls.packed(rows, len(model.config.prefix))

@@ -8,7 +8,8 @@ given derivations. All terms are logged by name.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -44,6 +45,15 @@ class BTGObjective:
         self.settings = settings or ObjectiveSettings()
         self.seed = seed
         self.step: int | None = None
+
+    @contextmanager
+    def at(self, step: int) -> Iterator[None]:
+        """Be at another step for a while; then, also after an error, at the same one as before."""
+        before, self.step = self.step, step
+        try:
+            yield
+        finally:
+            self.step = before
 
     @property
     def is_flat(self) -> bool:

@@ -102,6 +102,7 @@ class RecombinedBatches:
                 self.examples,
                 compared=compared,
                 boundary_threshold=self.boundary_threshold,
+                seed=self.seed,
                 processes=self.processes,
                 rank=self.rank,
                 track=self.track,

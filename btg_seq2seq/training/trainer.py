@@ -28,6 +28,7 @@ from transformers import (
 from transformers.trainer_callback import ExportableState
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.opening import summary
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
@@ -304,7 +305,6 @@ class BTGTrainer(Seq2SeqTrainer):
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, logs)
         return logs
 
-    @torch.no_grad()
     def measure(self, data: EncodedBitext | None = None) -> dict[str, float]:
         """Loss and terms on the dev set, and what the metrics measure; or the former on other data.
 
@@ -315,13 +315,11 @@ class BTGTrainer(Seq2SeqTrainer):
         data = self.dev_data if data is None else data
         if data is None:
             raise UserError("there is no dev set to measure the model on")
-        was_training, step = self.model.training, self.objective.step
-        self.model.train(False)
-        self.objective.step = self.args.max_steps
         means = TermMeans()
         measured: list[Mapping[str, float]] = [{}]
         devices = [self.args.device] if self.args.device.type == "cuda" else []
-        with torch.random.fork_rng(devices):
+        at_the_end = self.objective.at(self.args.max_steps)
+        with torch.random.fork_rng(devices), evaluating(self.model), at_the_end:
             torch.manual_seed(self.args.seed)
             for inputs in self._dev_batches(data):
                 with self.accelerator.autocast():  # a finished run is not prepared for it
@@ -330,8 +328,6 @@ class BTGTrainer(Seq2SeqTrainer):
             if metrics is not None and self.dev is not None and self.args.process_index == 0:
                 measured = [metrics(self.model, self.tokenizer, self.dev)]
         broadcast_object_list(measured)
-        self.objective.step = step
-        self.model.train(was_training)
         return {name: float(value) for name, value in {**means.take(), **measured[0]}.items()}
 
     def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:

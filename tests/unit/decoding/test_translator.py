@@ -23,10 +23,10 @@ from btg_seq2seq.cli.arguments import check_length
 from btg_seq2seq.decoding import cky
 from btg_seq2seq.decoding.assignment import Assignment
 from btg_seq2seq.decoding.flat import decode_flat
+from btg_seq2seq.decoding.inputs import SentenceLengthError
 from btg_seq2seq.decoding.records import Hypothesis, PhraseRecord, hypothesis
 from btg_seq2seq.decoding.results import to_translation
 from btg_seq2seq.decoding.rules import RuleSet
-from btg_seq2seq.decoding.translator import SentenceLengthError
 from btg_seq2seq.model.families import default_config
 
 

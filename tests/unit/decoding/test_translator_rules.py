@@ -191,7 +191,12 @@ def test_a_long_line_with_many_forced_words():
     """It is cut at each of them, into more pieces than a recursion could go deep."""
     translator = translator_of("word")
     (found,) = translator.translate(
-        ["the dog " * 700], "cky", [Rule("dog", "cat")], beam_size=1, max_output_ratio=0.0
+        ["the dog " * 700],
+        "cky",
+        [Rule("dog", "cat")],
+        beam_size=1,
+        max_output_ratio=0.0,
+        max_length=None,
     )
     assert found.text.split().count("cat") >= 700
     assert len(found.derivation.phrases) == 1400

@@ -145,10 +145,25 @@ def test_well_formed_text_of_no_tree(text):
         Tree.parse(text)
 
 
-@pytest.mark.parametrize("broken", [{}, {"nothing": 1}, None, 3, [], "0:1"])
+@pytest.mark.parametrize(
+    "broken",
+    [{}, {"nothing": 1}, None, 3, [], "0:1", True, {"orientation": "straight", "children": [True]}],
+)
 def test_malformed_json(broken):
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises(ValueError, match="not a tree: "):
         Tree.from_json(broken)
+    node = {"orientation": "straight", "children": [{"span": [0, 1]}, broken]}
+    with pytest.raises(ValueError, match="not a tree: "):
+        Tree.from_json(node)
+
+
+def test_malformed_json_deep_inside():
+    broken = {}
+    for _ in range(100_000):
+        broken = {"children": [broken]}
+    with pytest.raises(ValueError, match="not a tree: ") as error:
+        Tree.from_json(broken)
+    assert len(str(error.value)) < 500
 
 
 @given(public_trees(), public_trees())
@@ -233,6 +248,7 @@ def test_deep_trees(kind):
     assert Tree.parse(str(tree)) == tree
     assert hash(Tree.parse(str(tree))) == hash(tree)
     assert eval(repr(tree)) == tree
+    assert Tree.from_json(tree.to_json()) == tree
     node, depth = tree.to_json(), 0
     while "children" in node:
         left, right = node["children"]

@@ -65,6 +65,20 @@ def test_collected_derivations_are_the_most_probable(model_and_examples):
             assert derivations[position] == (trees[0], best)
 
 
+def test_training_goes_on_after_collecting_was_interrupted(model_and_examples):
+    model, examples, _ = model_and_examples
+
+    def interrupted(batches, _):
+        yield batches[0]
+        raise KeyboardInterrupt
+
+    model.train()
+    with pytest.raises(KeyboardInterrupt):
+        Derivations.collect(model, examples, track=interrupted)
+    assert model.training
+    model.eval()
+
+
 def test_long_sentences_have_small_batches(model_and_examples, monkeypatch):
     model, examples, _ = model_and_examples
     whole = Derivations.collect(model, examples, compared=2)

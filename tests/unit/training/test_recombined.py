@@ -69,6 +69,17 @@ def test_trees_are_compared_once(tmp_path, monkeypatch):
     assert {options["boundary_threshold"] for options in asked} == {0.5}
 
 
+def test_derivations_are_collected_with_the_seed_of_the_run(tmp_path, monkeypatch):
+    seeds, collect = [], Derivations.collect
+    monkeypatch.setattr(
+        Derivations,
+        "collect",
+        lambda *given, **options: seeds.append(options["seed"]) or collect(*given, **options),
+    )
+    run(replace(config_of(tmp_path / "run"), seed=7))
+    assert seeds == [7, 7, 7]
+
+
 def test_a_killed_run_resumes_exactly(tmp_path):
     whole = run(config_of(tmp_path / "whole", compared=2))
     config = config_of(tmp_path / "run", compared=2)

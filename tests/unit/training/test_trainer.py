@@ -70,6 +70,21 @@ def test_what_is_not_finite_stops_with_the_lines(tmp_path, monkeypatch, spoil, w
         assert torch.equal(weight, saved[name]), name
 
 
+def test_training_goes_on_after_a_failed_evaluation(tmp_path):
+    """Whoever catches the error finds the model and its objective as they were."""
+    seen = []
+
+    def failing(model, tokenizer, bitext):
+        seen.append((model, model.training, model.objective.step))
+        raise RuntimeError("no metric today")
+
+    with pytest.raises(RuntimeError, match="no metric today"):
+        run(tiny_config(tmp_path / "run", eval_every=2), metrics=failing)
+    ((model, was_training, step),) = seen
+    assert (was_training, step) == (False, 12)  # that of the end
+    assert (model.training, model.objective.step) == (True, 1)
+
+
 def test_accumulated_batches_are_one_batch(tmp_path):
     """Sixteen sentences at once, or in two parts with different numbers of tokens."""
     bitexts = Bitexts(tiny_bitext("train", 16))
