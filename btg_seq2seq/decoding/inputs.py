@@ -6,10 +6,13 @@ An error holds the sentence's rank and the reason, so that a command can name th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from btg_seq2seq.decoding.target_text import TargetWriter
 from btg_seq2seq.decoding.translation import Translation
 from btg_seq2seq.errors import UserError
+
+if TYPE_CHECKING:
+    from btg_seq2seq.decoding.target_text import TargetWriter
 
 # A translation that is given: as text, as a result, or as token strings that read the same.
 Target = str | Translation | Sequence[Sequence[int]]
