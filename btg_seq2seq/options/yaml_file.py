@@ -61,8 +61,9 @@ class YamlFile:
 
     def __post_init__(self) -> None:
         self.sections = {name.partition(".")[0] for name in self.known if "." in name}
-        loader = Loader(self._text())
+        text = self._text()
         try:
+            loader = Loader(text)
             root = loader.get_single_node()
             if root is None:
                 return
@@ -78,8 +79,6 @@ class YamlFile:
             raise self.error(None, f"the YAML cannot be read: {error}") from error
         except RecursionError as error:
             raise self.error(None, f"the YAML cannot be read: {DEEP}") from error
-        finally:
-            loader.dispose()
 
     def place(self, key: str) -> str:
         """Where a field stands: ``"config.yaml: line 3"``."""
