@@ -144,6 +144,8 @@ class OptionParser(ArgumentParser):
         while rest:
             argument = rest.pop(0)
             if argument == "--":
+                if argument in rest:  # argparse would take both for marks
+                    raise UsageError("-- names no file: write ./--")
                 files += rest
                 break
             if not argument.startswith("-") or argument == "-":
