@@ -36,8 +36,8 @@ def open_pretrained(loader: Any, source: str | PathLike[str], what: str, **optio
         raise UserError(f"cannot load {what} from {name!r}: there is no such directory")
     try:
         return loader.from_pretrained(name, trust_remote_code=False, **options)
-    except UserError:
-        raise
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
     except Exception as error:  # the libraries below raise whatever a broken file leads to
         missing = "" if Path(name).is_dir() else "there is no such directory, and on the hub: "
         reason = f"{missing}{summary(error)}"

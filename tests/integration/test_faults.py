@@ -16,10 +16,14 @@ from pathlib import Path
 import pytest
 import torch
 from tiny_runs import tiny_bitexts, tiny_config
+from transformers import T5Config
 
+from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.cli.main import main
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
-from btg_seq2seq.text import train_tokenizer, write_lines
+from btg_seq2seq.text import load_tokenizer, train_tokenizer, write_lines
+from btg_seq2seq.training.lock import locked
 from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
 
@@ -243,3 +247,139 @@ def test_every_fault_of_a_run(
             shutil.copytree(run / "run", directory)
             fault(directory / name, draw)
             check_refused(command, directory, f"{name} {fault.__name__}", capfd)
+
+
+@pytest.fixture
+def hostile(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A model directory with code of its own, and input that says yes to every question."""
+    monkeypatch.chdir(tmp_path)
+    for side in ("source", "target"):
+        (tmp_path / side).write_text("y\nyes\n1\n" * 5)
+    directory = tmp_path / "hostile"
+    shutil.copytree(model, directory)
+    for name in ("tokenizer_config.json", "config.json"):
+        of_code(directory / name, random.Random(0))
+    write_manifest(directory)
+    return str(directory)
+
+
+SIZES = ["--model.hidden_size", "16", "--model.layers", "1", "--model.heads", "2"]
+DATA = ["--data.train_source", "source", "--data.train_target", "target"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["translate", "{}", "source"],
+        ["score", "{}", "source", "target"],
+        ["align", "{}", "source", "target"],
+        ["evaluate", "{}", "source", "target"],
+        ["phrase-table", "{}", "source"],
+        ["augment", "{}", "source", "target", "--output_source", "a", "--output_target", "b"],
+        ["train", "empty.yaml", *DATA, "--output", "run", "--model.backbone", "{}"],
+        ["train", "empty.yaml", *DATA, "--output", "run", "--model.init_from", "{}"],
+        ["train", "empty.yaml", *DATA, *SIZES, "--output", "run", "--tokenizer.path", "{}"],
+    ],
+    ids=lambda command: " ".join(command[:1] + command[-2:-1]),
+)
+def test_every_way_in_is_closed_to_code(
+    hostile: str,
+    command: list[str],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("empty.yaml").write_text("{}\n")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")  # what Hugging Face would ask
+    status = main([argument.format(hostile) for argument in command])
+    said = capfd.readouterr().err
+    assert status == 1
+    assert len(said.splitlines()) == 1
+    assert "asks for code to be run (auto_map)" in said
+    assert not Path(CANARY).exists()
+    assert not Path("run").exists()
+
+
+def test_the_python_api_is_closed_to_code(hostile: str) -> None:
+    for load in (
+        Translator.from_pretrained,
+        BTGSeq2Seq.from_pretrained,
+        BTGSeq2Seq.from_backbone,
+        load_tokenizer,
+    ):
+        with pytest.raises(UserError, match="asks for code to be run"):
+            load(hostile)
+    assert not Path(CANARY).exists()
+
+
+def test_a_model_of_another_kind(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("source").write_text("a\n")
+    T5Config().save_pretrained("plain")
+    assert main(["translate", "plain", "source"]) == 1
+    assert capfd.readouterr().err == (
+        "btg translate: plain holds a model of kind t5, not one that btg train wrote; to train one "
+        "around it, give it as model.backbone\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("max_segments", "four"),
+        ("max_segments", 0),
+        ("max_segments", True),
+        ("max_phrase_length", -1),
+        ("flat_weight", "much"),
+        ("flat_weight", 2),
+        ("segment_rate", [0.5]),
+        ("phrase_encoding", "both"),
+        ("share_scorers", "no"),
+        ("prefix", 3),
+        ("suffix", ["</s>"]),
+        ("scorer_width", 7),
+        ("backbone", None),
+        ("backbone", []),
+        ("backbone", {}),
+        ("backbone", {"model_type": "t5", "d_model": "wide"}),
+        ("backbone", {"model_type": "bert"}),
+        ("backbone", {"model_type": "nothing"}),
+    ],
+)
+def test_settings_of_a_model_that_make_no_sense(
+    model: str, tmp_path: Path, field: str, value: object, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(model, directory)
+    config = directory / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {field: value}))
+    write_manifest(directory)
+    (tmp_path / "source").write_text("the dog\n")
+    check_refused(["translate", str(directory), str(tmp_path / "source")], directory, field, capfd)
+
+
+def test_an_old_model_without_a_manifest_is_read(model: str, tmp_path: Path) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(model, directory)
+    config = directory / "config.json"
+    (directory / MANIFEST_FILE).unlink()
+    with pytest.raises(UserError, match=r"manifest.json: there is no such file"):
+        Translator.from_pretrained(directory)
+    Translator.from_pretrained(directory, verify=False)
+    content = json.loads(config.read_text())
+    del content["written_by"]
+    config.write_text(json.dumps(content))
+    Translator.from_pretrained(directory)
+
+
+def test_a_second_run_in_a_directory(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(run / "run")
+    with locked(run / "run", print):
+        for option in ([], ["--resume"], ["--overwrite"]):
+            capfd.readouterr()
+            assert main(["train", str(run / "run" / "config.yaml"), *option]) == 1
+            said = capfd.readouterr().err
+            assert f"is in use by process {os.getpid()} on " in said
+            assert len(said.splitlines()) == 1
+    assert snapshot(run / "run") == before
