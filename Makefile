@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-translation svo-sov clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation svo-sov clean
 
 help:
 	@echo "make demo    set up, then train seq2seq and BTG models side by side on a toy task"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
 	@echo "make bench-training   what a training step costs; some minutes"
 	@echo "make bench-decoding   what cky costs against flat; some minutes"
+	@echo "make bench-startup   how long a command takes to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
@@ -41,7 +42,7 @@ lint: setup
 
 # All of them, whether or not one misses a bar.
 bench: setup
-	@failed=; for part in grammar training decoding $(if $(MODEL),translation); do \
+	@failed=; for part in grammar training decoding startup $(if $(MODEL),translation); do \
 	  $(MAKE) bench-$$part || failed="$$failed $$part"; done; \
 	if test -n "$$failed"; then echo "bars missed:$$failed"; exit 1; fi
 
@@ -57,6 +58,10 @@ bench-training: setup
 bench-decoding: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.decoding --output results/decoding.json --markdown docs/benchmarks.md
+
+bench-startup: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.startup --output results/startup.json --markdown docs/benchmarks.md
 
 bench-translation: setup
 	mkdir -p results

@@ -356,7 +356,10 @@ def parse_config(parser: OptionParser, arguments: Sequence[str]) -> tuple[TrainC
 
 def load_config(path: str | Path, arguments: Sequence[str] = ()) -> TrainConfig:
     """Read a YAML file; ``arguments`` change fields as on the command line."""
-    return parse_config(config_parser(), [str(path), *arguments])[0]
+    try:
+        return parse_config(config_parser(), [str(path), *arguments])[0]
+    except UsageError as error:  # which is for whoever typed a command
+        raise UserError(str(error)) from error
 
 
 def _missing_output(file: YamlFile | None) -> str:

@@ -102,7 +102,7 @@ class OptimisationConfig:
         if self.batch_size is not None and self.batch_tokens is not None:
             raise UserError(
                 "give optimisation.batch_size or batch_tokens, one of the two, and null for the "
-                "other, such as --optimisation.batch_tokens null"
+                "other, such as --optimisation.batch-tokens null"
             )
         counts = ("steps", "accumulate", "parts", "log_every", "eval_every", "average_checkpoints")
         for name in (*counts, "batch_size", "batch_tokens", "save_every", "patience"):
