@@ -7,7 +7,7 @@ never again: a cache keeps them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -17,7 +17,8 @@ from torch.nn.utils.rnn import pad_sequence
 from btg_seq2seq.decoding.beam_search import Beams, Level, length_batches, most_rows
 from btg_seq2seq.decoding.chart import NO_RULE, StringPool
 from btg_seq2seq.decoding.constraints import RuleSpan, forced
-from btg_seq2seq.decoding.encoding import Source, phrase_states
+from btg_seq2seq.decoding.encoding import Source, encode_sources, phrase_states
+from btg_seq2seq.decoding.flat import search_sentences
 from btg_seq2seq.decoding.phrase_search import phrase_search
 from btg_seq2seq.decoding.records import Tokens
 from btg_seq2seq.decoding.settings import DecodingSettings
@@ -28,21 +29,15 @@ Place = tuple[int, int, int]  # sentence, start, stop
 
 
 class Candidates:
-    """Translations of some sentences, whole and by phrases, as strings of ``pool``.
-
-    ``flat``: first string and number of strings of each whole sentence.
-    """
+    """Translations of some sentences, whole and by phrases, as strings of ``pool``."""
 
     def __init__(
-        self,
-        model: BTGSeq2Seq,
-        sources: Sequence[Source],
-        flat: Sequence[tuple[int, int]],
-        pool: StringPool,
-        settings: DecodingSettings,
+        self, model: BTGSeq2Seq, sources: Sequence[Source], settings: DecodingSettings
     ) -> None:
-        self.model, self.sources, self.settings = model, sources, settings
-        self.flat, self.pool = flat, pool
+        self.model, self.sources, self.settings = model, list(sources), settings
+        self.pool = StringPool()
+        # First string and number of strings of each whole sentence.
+        self.flat: dict[int, tuple[int, int]] = {}
         self._tokens = [tuple(source.own_tokens.tolist()) for source in sources]
         self._known: dict[Hashable, tuple[int, int]] = {}
         self._log_probs: dict[tuple[Hashable, Tokens], float] = {}  # of targets that were given
@@ -60,6 +55,29 @@ class Candidates:
         if stop - start == self.sources[sentence].length:
             return self.flat[sentence]
         return self._known[self._key(place)]
+
+    def batches(self, sentences: Sequence[int]) -> Iterator[list[int]]:
+        """Those of the sentences that are not translated as wholes, in batches."""
+        missing = [sentence for sentence in sentences if sentence not in self.flat]
+        lengths = [len(self.sources[sentence].tokens) for sentence in missing]
+        most = most_rows(self.model.backbone, self.settings)
+        for rows in length_batches(lengths, self.settings, most):
+            yield [missing[row] for row in rows]
+
+    def translate_whole(self, sentences: Sequence[int]) -> None:
+        """Encode a batch of sentences and translate them as wholes."""
+        with evaluating(self.model):
+            self._encode(sentences)
+            own = [self.sources[sentence] for sentence in sentences]
+            beams = search_sentences(self.model, own, self.settings)
+        self.flat.update(zip(sentences, add_beams(self.pool, beams), strict=True))
+
+    def _encode(self, sentences: Sequence[int]) -> None:
+        new = [sentence for sentence in sentences if self.sources[sentence].encoded is None]
+        if new:
+            encoded = encode_sources(self.model, [self.sources[sentence] for sentence in new])
+            for sentence, source in zip(new, encoded, strict=True):
+                self.sources[sentence] = source
 
     def fill(self, places: Iterable[Place]) -> int:
         """Decode the spans that are not yet known; returns how many those were."""
@@ -85,6 +103,9 @@ class Candidates:
         return len(spans)
 
     def _states(self, places: Sequence[Place]) -> tuple[Tensor, Tensor]:
+        if self.model.config.phrase_encoding == "sentence":
+            for sentence in {sentence for sentence, *_ in places}:
+                self._encode([sentence])
         phrases = [(self.sources[sentence], start, stop) for sentence, start, stop in places]
         return phrase_states(self.model, phrases)
 

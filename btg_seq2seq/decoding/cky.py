@@ -10,12 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from btg_seq2seq.decoding.beam_search import length_batches, most_rows
-from btg_seq2seq.decoding.candidates import Candidates, Place, add_beams
+from btg_seq2seq.decoding.candidates import Candidates, Place
 from btg_seq2seq.decoding.chart import Chart, Floats, StringPool, run_charts
 from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
-from btg_seq2seq.decoding.encoding import Source, check_sources, encode_sentences
-from btg_seq2seq.decoding.flat import search_sentences
+from btg_seq2seq.decoding.encoding import Source, check_sources
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 from btg_seq2seq.decoding.pruning import Plan, plan_sentences, prior_scores
 from btg_seq2seq.decoding.records import CkyResult, hypothesis
@@ -34,27 +32,19 @@ def prepare(
 ) -> Prepared:
     """Encode sentences and translate them as wholes.
 
-    ``sources`` are token ids with the frame that the tokenizer gives them.
+    ``sources`` are token ids with the frame that the tokenizer gives them. Those that are too long
+    for a chart wait until ``decode`` knows whether rules cut them.
     """
     settings = settings or DecodingSettings()
     check_sources(model, sources)
-    encoded: dict[int, Source] = {}
-    flat: dict[int, tuple[int, int]] = {}
+    candidates = Candidates(model, [Source.of(model, tokens) for tokens in sources], settings)
+    own = candidates.sources
+    short = [row for row, source in enumerate(own) if source.length <= settings.max_cky_length]
     scores: dict[int, Floats] = {}
-    pool = StringPool()
-    with evaluating(model):
-        lengths = [len(tokens) for tokens in sources]
-        for rows in length_batches(lengths, settings, most_rows(model.backbone, settings)):
-            batch = encode_sentences(model, [sources[row] for row in rows])
-            beams = search_sentences(model, batch, settings)
-            encoded.update(zip(rows, batch, strict=True))
-            flat.update(zip(rows, add_beams(pool, beams), strict=True))
-            short = [row for row in rows if encoded[row].length <= settings.max_cky_length]
-            own = prior_scores(model, [encoded[row] for row in short])
-            scores.update(zip(short, own, strict=True))
-    order = range(len(sources))
-    ordered = [encoded[sentence] for sentence in order]
-    candidates = Candidates(model, ordered, [flat[s] for s in order], pool, settings)
+    for rows in candidates.batches(short):
+        candidates.translate_whole(rows)
+        with evaluating(model):
+            scores.update(zip(rows, prior_scores(model, [own[row] for row in rows]), strict=True))
     return Prepared(candidates, scores)
 
 
@@ -168,6 +158,8 @@ class Prepared:
         note = "cut at the rules, phrases in source order"
         if not forced(spans):
             pieces, note = [(0, length)], "translated flat"
+            for rows in self.candidates.batches([sentence]):
+                self.candidates.translate_whole(rows)
         places = [(sentence, start, stop) for start, stop in pieces]
         self.candidates.fill(
             place for place in places if not forced(_at(place, rules)) and place[1:] != (0, length)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -15,12 +15,25 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 @dataclass(frozen=True)
 class Source:
-    """A sentence: its tokens with those that frame it, and the states of all of them."""
+    """A sentence: its tokens with those that frame it, and, once encoded, all their states."""
 
     tokens: Tensor  # [framed]
-    states: Tensor  # [framed, hidden]
+    encoded: Tensor | None  # [framed, hidden]
     begin: int  # first token that is the sentence's own
     length: int  # tokens that are its own
+
+    @classmethod
+    def of(cls, model: BTGSeq2Seq, tokens: Sequence[int]) -> Source:
+        """A sentence to be encoded later."""
+        config = model.config
+        frame = len(config.prefix) + len(config.suffix)
+        return cls(to_device(model, tokens), None, len(config.prefix), len(tokens) - frame)
+
+    @property
+    def states(self) -> Tensor:
+        """The states, ``[framed, hidden]``."""
+        assert self.encoded is not None
+        return self.encoded
 
     @property
     def own_tokens(self) -> Tensor:
@@ -48,16 +61,19 @@ def to_device(model: BTGSeq2Seq, tokens: Sequence[int]) -> Tensor:
 
 def encode_sentences(model: BTGSeq2Seq, rows: Sequence[Sequence[int]]) -> list[Source]:
     """Encode sentences side by side; tokens are as the tokenizer makes them, with their frame."""
-    config = model.config
-    frame = len(config.prefix) + len(config.suffix)
-    tokens = [to_device(model, row) for row in rows]
-    lengths = torch.tensor([len(row) for row in tokens], device=model.device)
+    return encode_sources(model, [Source.of(model, row) for row in rows])
+
+
+def encode_sources(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Source]:
+    """The same sentences with their states."""
+    lengths = torch.tensor([len(source.tokens) for source in sources], device=model.device)
+    tokens = [source.tokens for source in sources]
     input_ids = pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad)
     mask = torch.arange(input_ids.shape[1], device=model.device) < lengths[:, None]
     states = model.backbone.encode(input_ids, mask)
     return [
-        Source(row, state[: len(row)], len(config.prefix), len(row) - frame)
-        for row, state in zip(tokens, states, strict=True)
+        replace(source, encoded=state[: len(source.tokens)])
+        for source, state in zip(sources, states, strict=True)
     ]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from btg_seq2seq.decoding.constraints import RuleSpan
-from btg_seq2seq.decoding.records import Hypothesis, PhraseRecord, Tokens, hypothesis
+from btg_seq2seq.decoding.records import Hypothesis, PhraseRecord, hypothesis
 from btg_seq2seq.grammar import Span
 
 
@@ -27,23 +28,51 @@ def cut_around(length: int, limit: int, forced_spans: Sequence[RuleSpan]) -> lis
     return pieces
 
 
+@dataclass(frozen=True)
+class _Prefix:
+    """A string of the first phrases: the sum over its derivations, and the best one, from behind.
+
+    ``string`` is a number that no other string has.
+    """
+
+    string: int
+    log_mass: float
+    log_best: float
+    last: PhraseRecord | None = None
+    before: _Prefix | None = None
+
+    @property
+    def phrases(self) -> list[PhraseRecord]:
+        """The phrases of the best derivation."""
+        phrases = []
+        prefix: _Prefix | None = self
+        while prefix is not None and prefix.last is not None:
+            phrases.append(prefix.last)
+            prefix = prefix.before
+        return phrases[::-1]
+
+
 def in_source_order(choices: Sequence[Sequence[PhraseRecord]], beam_size: int) -> list[Hypothesis]:
     """The best strings, best first, of phrases with several translations each.
 
-    Strings that come about in several ways have the sum of their probabilities.
+    Strings that come about in several ways have the sum of their probabilities. The work grows with
+    the number of phrases, not with its square: no string is ever copied.
     """
-    beam: dict[Tokens, tuple[float, float, list[PhraseRecord]]] = {(): (0.0, 0.0, [])}
+    numbers: dict[tuple[int, int], int] = {}  # of a string and one more token: the longer string's
+    beam = [_Prefix(0, 0.0, 0.0)]
     for phrase in choices:
-        longer: dict[Tokens, tuple[float, float, list[PhraseRecord]]] = {}
-        for tokens, (mass, best, phrases) in beam.items():
+        longer: dict[int, _Prefix] = {}
+        for prefix in beam:
             for choice in phrase:
-                own = mass + choice.log_prob, best + choice.log_prob, [*phrases, choice]
-                string = tokens + choice.tokens
+                string = prefix.string
+                for token in choice.tokens:
+                    string = numbers.setdefault((string, token), len(numbers) + 1)
+                mass, best = prefix.log_mass + choice.log_prob, prefix.log_best + choice.log_prob
+                own = _Prefix(string, mass, best, choice, prefix)
                 if string in longer:
                     other = longer[string]
-                    total = float(np.logaddexp(own[0], other[0]))
-                    own = total, *(own if own[1] > other[1] else other)[1:]
+                    better = own if own.log_best > other.log_best else other
+                    own = replace(better, log_mass=float(np.logaddexp(mass, other.log_mass)))
                 longer[string] = own
-        ranked = sorted(longer.items(), key=lambda item: (-item[1][0], item[0]))
-        beam = dict(ranked[:beam_size])
-    return [hypothesis(mass, phrases, best) for mass, best, phrases in beam.values()]
+        beam = sorted(longer.values(), key=lambda prefix: -prefix.log_mass)[:beam_size]
+    return [hypothesis(prefix.log_mass, prefix.phrases, prefix.log_best) for prefix in beam]

@@ -16,11 +16,10 @@ from btg_seq2seq.decoding.candidates import Place
 from btg_seq2seq.decoding.cky import Prepared, prepare
 from btg_seq2seq.decoding.rule_files import SEPARATOR
 from btg_seq2seq.decoding.source_text import SourceText
+from btg_seq2seq.decoding.target_text import REPLACEMENT
 from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.grammar import Span, spans
 from btg_seq2seq.text.words import words_of
-
-REPLACEMENT = "\ufffd"  # stands for bytes that are no character
 
 
 @dataclass

@@ -6,8 +6,9 @@ token is cut in two.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from btg_seq2seq.text import TextSide, encode_side, word_token_spans
 from btg_seq2seq.text.words import kind_of
 
 Form = Literal["NFC", "NFKC"]
+NOT_SPACE = re.compile(r"\S")
 FORMS: tuple[Form | None, ...] = (None, "NFC", "NFKC")  # that tokenizers bring a text into
 
 
@@ -62,9 +64,8 @@ class SourceText:
         return place if self.fenceposts[place] == character else None
 
     def _skip_space(self, character: int) -> int:
-        while character < len(self.text) and self.text[character].isspace():
-            character += 1
-        return character
+        found = NOT_SPACE.search(self.text, character)
+        return found.start() if found else max(character, len(self.text))
 
 
 class SourceReader:
@@ -110,13 +111,13 @@ class SourceReader:
     def cut(self, source: SourceText, characters: Iterable[int]) -> SourceText:
         """The same text with tokens that end at the given characters, as far as possible."""
         wanted = {source._skip_space(character) for character in characters}
-        inside = wanted - {*source.fenceposts}
+        inside = sorted(wanted - {*source.fenceposts})
         if not inside:
             return source
         tokens: list[int] = []
         offsets: list[Span] = []
         for token, (start, stop) in zip(source.tokens, source.offsets, strict=True):
-            cuts = sorted(cut for cut in inside if start < cut < stop)
+            cuts = inside[bisect_right(inside, start) : bisect_left(inside, stop)]
             parts = self._parts(token, source.text, [*cuts, stop]) if cuts else [[token]]
             if parts is None:
                 parts, cuts = [[token]], []
@@ -140,7 +141,7 @@ class SourceReader:
         """The longest tokens that spell a part of a token, or its bytes."""
         tokens: list[int] = []
         while string:
-            sizes = range(len(string), 0, -1)
+            sizes = range(min(len(string), self._longest_piece), 0, -1)
             size = next((size for size in sizes if string[:size] in self._vocabulary), 0)
             if size:
                 tokens.append(self._vocabulary[string[:size]])
@@ -151,6 +152,10 @@ class SourceReader:
                 tokens += [self._vocabulary[name] for name in names]
             string = string[size:]
         return tokens
+
+    @cached_property
+    def _longest_piece(self) -> int:
+        return max(map(len, self._vocabulary), default=0)
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:

@@ -19,6 +19,9 @@ from btg_seq2seq.text.words import is_unspaced, would_merge
 
 Part = tuple[tuple[int, ...], str | None]  # tokens, and the text of a rule's target
 
+REPLACEMENT = "\ufffd"  # stands for bytes that are no character
+WINDOW = 64  # tokens that are decoded again with each phrase
+
 
 class TargetWriter:
     """Makes texts of tokens."""
@@ -46,12 +49,11 @@ class TargetWriter:
                     text += self._space_before(text, str(target)) + str(target)
                     ends.append(len(text))
             else:
-                prefixes = self._decode_prefixes([tokens for tokens, _ in run], is_first=not text)
-                if would_merge(text, prefixes[-1]):
+                words, stops = self._decode_run([tokens for tokens, _ in run], is_first=not text)
+                if would_merge(text, words):
                     text += " "
-                # A phrase may end within the bytes of a character: the next phrase gets it.
-                ends += [len(text) + _agreement(prefix, prefixes[-1]) for prefix in prefixes]
-                text += prefixes[-1]
+                ends += [len(text) + stop for stop in stops]
+                text += words
         stripped = text.strip()
         lost = len(text) - len(text.lstrip())
         ends = [min(max(end - lost, 0), len(stripped)) for end in ends]
@@ -67,14 +69,31 @@ class TargetWriter:
             return ""
         return " "
 
-    def _decode_prefixes(self, phrases: Sequence[tuple[int, ...]], is_first: bool) -> list[str]:
-        """The texts of the first phrase, the first two phrases, and so on."""
-        tokens: list[int] = []
-        prefixes = []
+    def _decode_run(
+        self, phrases: Sequence[tuple[int, ...]], is_first: bool
+    ) -> tuple[str, list[int]]:
+        """The text of phrases, and the number of its characters that the first one, two, ... make.
+
+        A phrase may end within the bytes of a character: the next phrase gets it.
+        """
+        decode = self._decode if is_first else self._decode_behind
+        tokens = [token for phrase in phrases for token in phrase]
+        text, ends = decode(tokens), []
+        # Decoding every prefix from its start would take a time that grows with the square of the
+        # length: the tokens before ``begin``, which read ``text[:known]``, are not decoded again.
+        begin, known, stop = 0, 0, 0
         for phrase in phrases:
-            tokens += phrase
-            prefixes.append(self._decode(tokens) if is_first else self._decode_behind(tokens))
-        return prefixes
+            stop += len(phrase)
+            part = (self._decode_behind if begin else decode)(tokens[begin:stop])
+            same = _agreement(part, text[known : known + len(part)])
+            # Tokens may read differently behind others, beside those for half a character.
+            if begin and part[same:].strip(REPLACEMENT):
+                begin, known, part = 0, 0, decode(tokens[:stop])
+                same = _agreement(part, text)
+            ends.append(known + same)
+            if stop - begin >= WINDOW and same == len(part):
+                begin, known = stop, known + same
+        return text, ends
 
     def _decode_behind(self, tokens: list[int]) -> str:
         """The text of tokens in the middle of a sentence, with the space before it."""
@@ -112,4 +131,6 @@ class TargetWriter:
 def _agreement(first: str, second: str) -> int:
     """Number of characters that two texts have in common at their start."""
     shorter = min(len(first), len(second))
-    return next((place for place in range(shorter) if first[place] != second[place]), shorter)
+    if first[:shorter] == second[:shorter]:
+        return shorter
+    return next(place for place in range(shorter) if first[place] != second[place])

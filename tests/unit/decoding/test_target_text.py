@@ -1,10 +1,13 @@
 """Texts from tokens: parts tile the text, and the targets of rules stand in it as words."""
 
+from itertools import pairwise
+
 import pytest
 from byte_level import byte_level_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from btg_seq2seq.decoding import target_text
 from btg_seq2seq.decoding.target_text import TargetWriter
 from btg_seq2seq.text import train_tokenizer
 from btg_seq2seq.text.words import words_of
@@ -65,6 +68,38 @@ def test_without_rules_it_is_what_the_tokenizer_decodes(writers, kind, data):
     text, _ = writer.write([(tuple(row), None) for row in rows])
     tokens = [token for row in rows for token in row]
     assert text == writer.tokenizer.decode(tokens, skip_special_tokens=True).strip()
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe", "unigram", "byte-level"])
+@given(data=st.data())
+def test_long_runs_are_decoded_in_parts(writers, kind, data):
+    """What was decoded is not decoded again, and the phrases are the same as if it were."""
+    writer = writers[kind]
+    pieces = ["the ", "dog", "(", "é ", "从 ", "🙂 "]
+    text = data.draw(st.lists(st.sampled_from(pieces), max_size=9))
+    tokens = writer.encode_sentence("".join(text))
+    posts = data.draw(st.lists(st.integers(0, len(tokens)), max_size=9).map(sorted))
+    parts = [(tokens[i:k], None) for i, k in pairwise([0, *posts, len(tokens)])]
+    parts = [((5,), "dog"), *parts] if data.draw(st.booleans()) else parts
+    expected = writer.write(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(target_text, "WINDOW", data.draw(st.integers(1, 4)))
+        assert writer.write(parts) == expected
+
+
+@pytest.mark.parametrize("kind", ["bpe", "byte-level"])
+def test_the_time_to_decode_grows_with_the_length(writers, kind, monkeypatch):
+    writer, counts, decode = writers[kind], [], TargetWriter._decode
+    monkeypatch.setattr(
+        TargetWriter,
+        "_decode",
+        lambda self, tokens: counts.append(len(tokens)) or decode(self, tokens),
+    )
+    for repetitions in (100, 1000):
+        counts.clear()
+        tokens = writer.encode_sentence("the dog, 从头 saw 🙂 it. " * repetitions)
+        writer.write([(tokens[i : i + 5], None) for i in range(0, len(tokens), 5)])
+        assert sum(counts) < 40 * len(tokens)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

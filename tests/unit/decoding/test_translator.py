@@ -20,7 +20,7 @@ from transformers.utils import logging
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translator
 from btg_seq2seq.cli.arguments import check_length
-from btg_seq2seq.decoding import cky
+from btg_seq2seq.decoding import candidates
 from btg_seq2seq.decoding.assignment import Assignment
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.inputs import SentenceLengthError
@@ -154,7 +154,7 @@ def test_texts_are_encoded_once_for_many_rules(monkeypatch):
     def never(*_):
         raise AssertionError("encoded again")
 
-    monkeypatch.setattr(cky, "encode_sentences", never)
+    monkeypatch.setattr(candidates, "encode_sources", never)
     rules = [Rule("Haus", "HOUSE"), Rule("dog", "cat")]
     with_rules = prepared.translate(rules)
     for translation in with_rules:

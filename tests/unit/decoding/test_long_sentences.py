@@ -1,0 +1,54 @@
+"""Phrases in source order: the best strings, and no more work than there are phrases."""
+
+import math
+import tracemalloc
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btg_seq2seq.decoding.long_sentences import in_source_order
+from btg_seq2seq.decoding.records import PhraseRecord
+
+
+def phrases_of(choices):
+    return [
+        [PhraseRecord(i, i + 1, tuple(tokens), log_prob, None) for tokens, log_prob in own]
+        for i, own in enumerate(choices)
+    ]
+
+
+strings = st.lists(st.sampled_from([5, 6]), max_size=2)
+options = st.lists(st.tuples(strings, st.floats(-3, 0)), min_size=1, max_size=3)
+
+
+@given(st.lists(options, min_size=1, max_size=4))
+def test_strings_have_the_sum_of_their_derivations(choices):
+    expected, best = {}, {}
+    for ways in product(*choices):
+        string = tuple(token for tokens, _ in ways for token in tokens)
+        log_prob = sum(log_prob for _, log_prob in ways)
+        expected[string] = expected.get(string, 0.0) + math.exp(log_prob)
+        best[string] = max(best.get(string, -math.inf), log_prob)
+    found = in_source_order(phrases_of(choices), 1000)
+    assert {one.tokens: math.exp(one.log_prob) for one in found} == pytest.approx(expected)
+    assert {one.tokens: one.log_best for one in found} == pytest.approx(best)
+    for one in found:
+        derivation = one.derivation.phrases
+        assert [phrase.start for phrase in derivation] == [*range(len(choices))]
+        assert sum(phrase.log_prob for phrase in derivation) == pytest.approx(one.log_best)
+    masses = [one.log_prob for one in found]
+    assert masses == sorted(masses, reverse=True)
+    shorter = in_source_order(phrases_of(choices[:1]), 2)
+    assert len(shorter) <= 2
+
+
+def test_memory_grows_with_the_number_of_phrases():
+    choices = [[([5, 6, 7], -1.0), ([8, 9], -1.5)]] * 4000
+    phrases = phrases_of(choices)
+    tracemalloc.start()
+    in_source_order(phrases, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
