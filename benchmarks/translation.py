@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import harness
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.evaluation.metrics import text_metrics
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.text import read_lines
 from btg_seq2seq.text.words import words_of
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import fields
 
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 SHOWN = 20  # messages of each kind
 NAMES = "|".join(field.name for field in fields(DecodingSettings) if "_" in field.name)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from btg_seq2seq.decoding.chart.cky import Prepared, prepare
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.translation.inputs import Target, check_pairs
 from btg_seq2seq.translation.rules.assignment import Assigner, Assignment
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet

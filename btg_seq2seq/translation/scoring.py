@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from btg_seq2seq.decoding.chart.target_mass import TargetMass, target_mass
 from btg_seq2seq.decoding.hypotheses import Hypothesis
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.translation.rules.assignment import Assignment
 from btg_seq2seq.translation.source_text import SourceText

@@ -17,8 +17,8 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.search.beams import Level
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import TextSide, load_tokenizer
 from btg_seq2seq.translation.alignment import aligned, best_derivations

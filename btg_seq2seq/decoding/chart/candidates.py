@@ -21,7 +21,7 @@ from btg_seq2seq.decoding.flat import search_sentences
 from btg_seq2seq.decoding.hypotheses import Tokens
 from btg_seq2seq.decoding.search.beams import Beams, Level, length_batches, most_rows
 from btg_seq2seq.decoding.search.phrases import phrase_search
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

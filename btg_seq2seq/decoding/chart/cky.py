@@ -17,10 +17,10 @@ from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, for
 from btg_seq2seq.decoding.encoding import Source, check_sources
 from btg_seq2seq.decoding.hypotheses import CkyResult, hypothesis
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count, span_index
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

@@ -20,9 +20,9 @@ from torch.nn.utils.rnn import pad_sequence
 from btg_seq2seq.decoding.chart.charts import Floats, Skeleton, leaves_beside, skeletons
 from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases, forced
 from btg_seq2seq.decoding.encoding import Source, padded_states
-from btg_seq2seq.decoding.settings import CompleteSettings, DecodingSettings
 from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, splits, truncated_geometric
 from btg_seq2seq.grammar.packing import span_count, span_index, split_count
+from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 Mask = NDArray[np.bool_]

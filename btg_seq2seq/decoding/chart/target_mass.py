@@ -28,8 +28,8 @@ from btg_seq2seq.decoding.encoding import (
 )
 from btg_seq2seq.decoding.hypotheses import DerivationRecord, PhraseRecord, Tokens, hypothesis
 from btg_seq2seq.decoding.search.beams import Level, length_batches
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.grammar import spans
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

@@ -21,8 +21,8 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutput
 
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.model.backbone import KEPT_LOGITS, Backbone
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 # What pretrained models like to set, and what would make scores something else than probabilities.
 PLAIN_SEARCH = {

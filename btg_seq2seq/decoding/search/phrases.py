@@ -13,8 +13,8 @@ from transformers import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from btg_seq2seq.decoding.search.beams import Beams, Level
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.model.backbone import Backbone
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 
 @torch.no_grad()

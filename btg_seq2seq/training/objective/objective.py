@@ -14,14 +14,9 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from btg_seq2seq.derivations.batch import DerivationBatch, length_shares
 from btg_seq2seq.derivations.noise import Noise
-from btg_seq2seq.derivations.parsers import (
-    Derivation,
-    Parsers,
-    draw_segments,
-    length_shares,
-    most_segments,
-)
+from btg_seq2seq.derivations.parsers import Parsers, draw_segments, most_segments
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.model.phrases import PhrasePairs
@@ -154,7 +149,7 @@ def uniform_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Te
         most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
     )
     parsers = Parsers.uniform(model, pair, segments)
-    drawn = Derivation.sample(model, parsers, noise, 1)
+    drawn = DerivationBatch.sample(model, parsers, noise, 1)
     loss = -drawn.log_prob
     terms = {"phrases": loss, "segments": segments, **length_shares(drawn.trees.phrases)}
     if step.settings.estimator == "robust":
@@ -176,12 +171,12 @@ def paper_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> Term
     )
     parsers = Parsers.of(model, pair, segments)
     draws = range(1, settings.samples + 1)
-    samples = [Derivation.sample(model, parsers, noise, draw) for draw in draws]
+    samples = [DerivationBatch.sample(model, parsers, noise, draw) for draw in draws]
     entropies = [sample.leaves.entropy for sample in samples]
     leaf_rewards = torch.stack([sample.log_prob for sample in samples]).detach()
     tree_rewards = leaf_rewards + entropy_weight * torch.stack(entropies).detach()
     if settings.baseline == "self-critical":
-        best = Derivation.best(model, parsers)
+        best = DerivationBatch.best(model, parsers)
         leaf_baseline = best.log_prob.expand_as(leaf_rewards)
         tree_baseline = leaf_baseline + entropy_weight * best.leaves.entropy.detach()
     else:
@@ -229,7 +224,7 @@ def gold_terms(
     """
     segments = torch.tensor([tree.segments for tree in trees], device=pair.states.device)
     parsers = Parsers.of(model, pair, segments)
-    gold = Derivation.given(model, parsers, trees, segmentations)
+    gold = DerivationBatch.given(model, parsers, trees, segmentations)
     prior = -parsers.prior.log_prob(gold.trees)
     posterior = -parsers.posterior.log_prob(gold.trees)
     leaves = -gold.leaves.log_prob(gold.segmentations)
@@ -251,7 +246,7 @@ def gold_terms(
     return {"loss": loss, "segments": segments, **terms, **length_shares(gold.trees.phrases)}
 
 
-def reverse_loss(model: BTGSeq2Seq, pair: Pair, derivation: Derivation) -> Tensor:
+def reverse_loss(model: BTGSeq2Seq, pair: Pair, derivation: DerivationBatch) -> Tensor:
     """Minus the log-probability of the source phrases given the target phrases, ``[batch]``."""
     pairs = PhrasePairs.forward(derivation.trees, derivation.segmentations).reverse()
     return -model.phrase_log_probs(pair, pairs, reverse=True).sum(1)

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from btg_seq2seq.derivations.batch import length_shares
 from btg_seq2seq.derivations.noise import Noise
-from btg_seq2seq.derivations.parsers import Parsers, draw_segments, length_shares, most_segments
+from btg_seq2seq.derivations.parsers import Parsers, draw_segments, most_segments
 from btg_seq2seq.derivations.proposals import moved_leaves, moved_trees
 from btg_seq2seq.derivations.segmentation_sum import Leaves, SegmentationSum, likely_boundaries
 from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, TreeCRF

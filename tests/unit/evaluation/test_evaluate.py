@@ -5,9 +5,9 @@ import torch
 from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Translator
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.evaluation.evaluate import evaluate, parser_accuracy
 from btg_seq2seq.grammar import Tree
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import Bitext, train_tokenizer
 from btg_seq2seq.text.gold_trees import gold_trees, over_tokens

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import tiny_config
 
-from btg_seq2seq.derivations.parsers import Derivation, Parsers
+from btg_seq2seq.derivations.batch import DerivationBatch
+from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.derivations.proposals import one_boundary_moved
 from btg_seq2seq.grammar import Leaf, SegmentationBatch, Tree, TreeBatch
 from btg_seq2seq.model.phrases import PhrasePairs
@@ -109,7 +110,7 @@ def test_drawn_numbers_of_phrases_do_not_depend_on_batches(model_and_examples):
 def likelihood(model, pair, tree, segmentation):
     """How well the phrases of a derivation translate each other, in both directions."""
     parsers = Parsers.of(model, pair, torch.tensor([tree.segments]))
-    found = Derivation.given(model, parsers, [tree], [segmentation])
+    found = DerivationBatch.given(model, parsers, [tree], [segmentation])
     pairs = PhrasePairs.forward(found.trees, found.segmentations).reverse()
     return float(found.log_prob + model.phrase_log_probs(pair, pairs, reverse=True).sum(1))
 

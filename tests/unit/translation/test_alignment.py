@@ -7,8 +7,9 @@ import torch
 from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translator
-from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.derivations.parsers import Derivation, Parsers
+from btg_seq2seq.derivations.batch import DerivationBatch
+from btg_seq2seq.derivations.parsers import Parsers
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import train_tokenizer
 from btg_seq2seq.translation.alignment import best_derivations
@@ -44,7 +45,7 @@ def test_the_derivation_that_training_finds_best(translator):
         labels = torch.tensor([[*targets[row], model.backbone.sentence_end]])
         pair = model.read(input_ids, torch.ones_like(input_ids), labels).pair
         segments = torch.tensor([min(3, len(sources[row]), len(targets[row]))])
-        best = Derivation.best(model, Parsers.of(model, pair, segments))
+        best = DerivationBatch.best(model, Parsers.of(model, pair, segments))
         assert found[row].tree == best.trees[0]
         assert found[row].segmentation == best.segmentations[0]
         if segments > 1:

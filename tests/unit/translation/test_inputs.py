@@ -6,8 +6,8 @@ import pytest
 from tiny_translators import TEXTS, every_kind, translator_of
 
 from btg_seq2seq import Rule
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.translation.inputs import SentenceLengthError
 from btg_seq2seq.translation.rules.rules import RuleSet
 

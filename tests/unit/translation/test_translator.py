@@ -287,9 +287,8 @@ def test_saved_and_loaded(tmp_path):
     weights = load_file(tmp_path / "model.safetensors")
     kept = {name: weight for name, weight in weights.items() if not name.startswith("prior")}
     save_file(kept, tmp_path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(
-        ValueError, match=r"incomplete: \d of its weights are missing, such as prior"
-    ):
+    incomplete = r"incomplete: \d of its weights are missing, such as prior"
+    with pytest.raises(ValueError, match=incomplete):
         Translator.from_pretrained(tmp_path, verify=False)
     (tmp_path / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(ValueError, match="cannot load a model"):

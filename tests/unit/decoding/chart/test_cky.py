@@ -16,8 +16,8 @@ from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.long_sentences import cut_around
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 MODEL = tiny_model(max_segments=3)
 LENGTHS = [5, 1, 7, 3]

@@ -11,7 +11,7 @@ from decoding_models import phrase_log_prob
 from oracle import forest, phrases
 
 from btg_seq2seq.decoding.chart.cky import prepare
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

@@ -17,7 +17,7 @@ from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.chart.kernels import mass_kernels
 from btg_seq2seq.decoding.chart.target_mass import target_mass
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

@@ -5,8 +5,9 @@ import itertools
 import pytest
 import torch
 
+from btg_seq2seq.derivations.batch import DerivationBatch, length_shares
 from btg_seq2seq.derivations.noise import Noise
-from btg_seq2seq.derivations.parsers import Derivation, Parsers, draw_segments, length_shares
+from btg_seq2seq.derivations.parsers import Parsers, draw_segments
 from btg_seq2seq.derivations.proposals import moved_trees
 from btg_seq2seq.grammar import Leaf, Node, TreeBatch
 from btg_seq2seq.model.families import default_config
@@ -42,7 +43,7 @@ def tiny_model(**settings):
 def derivations(model, parsers):
     """Every derivation with two leaves, with its log-probability under the posterior."""
     for tree, segmentation in itertools.product(TREES, SEGMENTATIONS):
-        given = Derivation.given(model, parsers, [tree], [segmentation])
+        given = DerivationBatch.given(model, parsers, [tree], [segmentation])
         log_prob = parsers.posterior.log_prob([tree]) + given.leaves.log_prob([segmentation])
         yield given, log_prob
 
@@ -95,7 +96,7 @@ def test_the_papers_estimator_is_unbiased(settings, phrase_encoding, monkeypatch
         every = list(derivations(model, parsers))
         drawn = iter([every[index][0] for index in choice])
         weight = sum(every[index][1] for index in choice).exp().detach()
-        monkeypatch.setattr(Derivation, "sample", lambda *_, drawn=drawn: next(drawn))
+        monkeypatch.setattr(DerivationBatch, "sample", lambda *_, drawn=drawn: next(drawn))
         monkeypatch.setattr(objective.Parsers, "of", lambda *_, parsers=parsers: parsers)
         total = total + (weight * terms(model, pair, settings)["loss"]).sum()
         monkeypatch.undo()
@@ -223,7 +224,7 @@ def test_gold_derivations_and_flat_weight():
         reading = model.read(**INPUT)
         flat = -reading.flat_log_prob[0]
         parsers = Parsers.of(model, reading.pair, torch.tensor([2]))
-        gold = Derivation.given(model, parsers, [TREES[1]], [SEGMENTATIONS[0]])
+        gold = DerivationBatch.given(model, parsers, [TREES[1]], [SEGMENTATIONS[0]])
         parts = (
             gold.log_prob
             + parsers.prior.log_prob([TREES[1]])

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import tensor
 
+from btg_seq2seq.derivations.batch import DerivationBatch
 from btg_seq2seq.derivations.noise import Noise
-from btg_seq2seq.derivations.parsers import Derivation, Parsers
+from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.derivations.proposals import moved_leaves, moved_trees
 from btg_seq2seq.grammar import LeafCRF, Tree, TreeBatch, TreeCRF, splits
 from btg_seq2seq.model.families import default_config
@@ -99,7 +100,7 @@ def test_weights_estimate_the_sum_over_derivations(samples):
         float((given.log_prob + parsers.prior.log_prob([tree])).exp())
         for tree in map(Tree.parse, ("[0:1 1:3]", "<0:1 1:3>", "[0:2 2:3]", "<0:2 2:3>"))
         for middle in (1, 2)
-        for given in [Derivation.given(model, parsers, [tree], [[(0, middle), (middle, 3)]])]
+        for given in [DerivationBatch.given(model, parsers, [tree], [[(0, middle), (middle, 3)]])]
     )
     error = float(estimates.std()) / many**0.5
     assert abs(float(estimates.mean()) - exact) < 4 * error
