@@ -6,6 +6,7 @@ Ctrl-C and 143 after SIGTERM.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -60,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(command, "interrupted", INTERRUPTED)
     except Terminated:
         return fail(command, "terminated", TERMINATED)
+    finally:
+        gc.unfreeze()  # see ``without_collecting``
     return status
 
 

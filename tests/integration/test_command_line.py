@@ -169,7 +169,7 @@ def test_misuse_is_one_line(said, arguments, message):
 
 @pytest.mark.parametrize("command", ["translate", "score"])
 def test_the_kind_of_output_has_moved(said, model, command):
-    status, _, errors = said(command, model, "source.txt", "--output", "jsonl")
+    status, _, errors = said(command, model, "source.txt", "--format", "jsonl")
     assert status == 2
     assert "use --format jsonl" in errors
     assert len(errors.splitlines()) == 1
