@@ -45,6 +45,7 @@ TASK = SvoSovConfig(
     vocabulary_size=100,
     verb_phrases=12,
     object_phrases=20,
+    words="readable",
 )
 SHOWN = 3  # derivations
 
