@@ -74,7 +74,7 @@ class EnglishPhrases(NamedTuple):
     longest: int
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """Number of different phrases."""
         return sum(
             prod(map(len, template))

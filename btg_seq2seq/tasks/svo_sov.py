@@ -178,7 +178,7 @@ def _count_parses(
 
 
 def _few_shot(grammar: _Grammar) -> tuple[list[_Sentence], _Evaluation]:
-    """Show every subject in a few training examples; test it with a verb and an object new to it."""
+    """Train every subject in a few examples; test it with a verb and an object new to it."""
     config, random = grammar.config, grammar.random
     objects = grammar.nouns[: config.object_phrases]
     subjects = grammar.nouns[config.object_phrases :]
@@ -208,7 +208,7 @@ def _few_shot(grammar: _Grammar) -> tuple[list[_Sentence], _Evaluation]:
 
 
 def _novel_position(grammar: _Grammar) -> tuple[list[_Sentence], _Evaluation]:
-    """Show some noun phrases in one role only in training; test them in the other."""
+    """Train some noun phrases in one role only; test them in the other."""
     config, random = grammar.config, grammar.random
     nouns, verbs = grammar.nouns, grammar.verbs
     subject_only = nouns[: config.subject_only]

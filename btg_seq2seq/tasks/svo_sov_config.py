@@ -136,9 +136,9 @@ class SvoSovConfig:
             ("noun", self.all_noun_phrases, self.english_noun_phrases),
             ("verb", self.verb_phrases, self.english_verb_phrases),
         ):
-            if wanted > phrases.count:
+            if wanted > phrases.number:
                 raise UserError(
-                    f"{wanted} different {name} phrases are needed, but only {phrases.count} "
+                    f"{wanted} different {name} phrases are needed, but only {phrases.number} "
                     f"readable ones have {self.phrase_lengths[0]} to {self.phrase_lengths[1]} words"
                 )
 
