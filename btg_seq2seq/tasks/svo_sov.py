@@ -34,6 +34,15 @@ class Item:
     tree: Tree
     target_phrases: Segmentation
 
+    @property
+    def phrase_pairs(self) -> list[tuple[str, str]]:
+        """Phrases and their translations, in target order: subject, object, verb."""
+        source, target = self.source.split(), self.target.split()
+        return [
+            (" ".join(source[slice(*here)]), " ".join(target[slice(*there)]))
+            for here, there in zip(self.tree.phrases, self.target_phrases, strict=True)
+        ]
+
 
 def generate(config: SvoSovConfig) -> dict[str, list[Item]]:
     """Make the sets ``train``, ``dev`` and ``test``; no sentence occurs twice in all of them."""
