@@ -4,12 +4,13 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation svo-sov clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation svo-sov fuzz clean
 
 help:
 	@echo "make demo    set up, then train seq2seq and BTG models side by side on a toy task"
 	@echo "make test    set up and run the tests"
 	@echo "make lint    ruff and mypy"
+	@echo "make fuzz    damaged directories and made-up input, with fresh cases; half an hour"
 	@echo "make bench   all benchmarks but svo-sov; half an hour, on a quiet machine;"
 	@echo "             with MODEL=... SOURCE=... REFERENCE=... bench-translation too"
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
@@ -34,6 +35,12 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+# Fresh cases every time: the seed is printed, and BTG_FUZZ_SEED repeats it.
+fuzz: setup
+	@seed=$${BTG_FUZZ_SEED:-$$(date +%s)}; echo "BTG_FUZZ_SEED=$$seed"; \
+	HYPOTHESIS_PROFILE=thorough BTG_FUZZ_SEED=$$seed BTG_FUZZ_ROUNDS=$${BTG_FUZZ_ROUNDS:-200} \
+	$(BIN)/python -m pytest tests/integration/test_faults.py tests/integration/test_fuzzed_input.py
 
 lint: setup
 	$(BIN)/ruff check .

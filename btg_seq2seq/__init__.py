@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from btg_seq2seq.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from btg_seq2seq.decoding.rules import Rule
-    from btg_seq2seq.decoding.translation import Translation
-    from btg_seq2seq.decoding.translator import Translator
     from btg_seq2seq.model.config import BTGSeq2SeqConfig
     from btg_seq2seq.model.transducer import BTGSeq2Seq
+    from btg_seq2seq.translation.rules.rules import Rule
+    from btg_seq2seq.translation.translation import Translation
+    from btg_seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
 
@@ -22,8 +22,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "BTGSeq2Seq": "model.transducer",
         "BTGSeq2SeqConfig": "model.config",
-        "Rule": "decoding.rules",
-        "Translation": "decoding.translation",
-        "Translator": "decoding.translator",
+        "Rule": "translation.rules.rules",
+        "Translation": "translation.translation",
+        "Translator": "translation.translator",
     },
 )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
     add_output_option,
     check_options,
     checked_pairs,
     command_parser,
     load_translator,
 )
-from btg_seq2seq.cli.lines import in_chunks, to_json_line
-from btg_seq2seq.cli.messages import Messages
-from btg_seq2seq.cli.output import Output, check_outputs
+from btg_seq2seq.console.lines import in_chunks, to_json_line
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.text import Bitext
 
 DESCRIPTION = """Print how the phrases of each sentence pair correspond, one pair per line: the most

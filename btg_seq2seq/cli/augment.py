@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
     check_options,
     checked_pairs,
     command_parser,
     load_translator,
 )
-from btg_seq2seq.cli.messages import Messages
-from btg_seq2seq.cli.output import check_outputs
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import check_outputs
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.parser import OptionParser
+from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.text import Bitext, read_lines, write_lines
-from btg_seq2seq.training.recombination_settings import RecombinationSettings
 
 if TYPE_CHECKING:
-    from btg_seq2seq.training.collected import Derivations
+    from btg_seq2seq.recombination.collect import Derivations
 
 T = TypeVar("T")
 
@@ -53,12 +53,12 @@ def _augment(
     messages = Messages("augment", options.quiet)
     wanted = len(bitext) if options.count is None else options.count
     translator = load_translator(options, messages)
+    from btg_seq2seq.recombination.augment import augment
+    from btg_seq2seq.recombination.collect import Derivations
+    from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
+    from btg_seq2seq.recombination.slots import continuing_tokens
     from btg_seq2seq.text.frames import Frames
-    from btg_seq2seq.training.augmented import augment
-    from btg_seq2seq.training.collected import Derivations
     from btg_seq2seq.training.data import encode
-    from btg_seq2seq.training.partners import continuing_tokens
-    from btg_seq2seq.training.recombination import HeldOut, Recombiner
 
     deque(checked_pairs(translator, bitext, options), maxlen=0)
     model, tokenizer = translator.model, translator.tokenizer

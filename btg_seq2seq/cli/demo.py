@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from btg_seq2seq.cli.arguments import add_quiet_option, silence_warnings
-from btg_seq2seq.cli.output import check_directory
+from btg_seq2seq.console.arguments import add_quiet_option, silence_warnings
+from btg_seq2seq.console.output import check_directory
 from btg_seq2seq.options.parser import OptionParser
 
 DESCRIPTION = """Train a seq2seq model and a BTG model on the same toy task, and show what the

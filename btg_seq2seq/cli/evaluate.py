@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
     MOVED,
     add_output_option,
     check_length,
@@ -15,8 +15,8 @@ from btg_seq2seq.cli.arguments import (
     command_parser,
     load_translator,
 )
-from btg_seq2seq.cli.messages import Messages
-from btg_seq2seq.cli.output import Output, check_outputs
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.text import Bitext, write_lines
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
     add_output_option,
     check_length,
     check_options,
@@ -16,13 +16,13 @@ from btg_seq2seq.cli.arguments import (
     command_parser,
     load_translator,
 )
-from btg_seq2seq.cli.lines import in_chunks
-from btg_seq2seq.cli.messages import Messages
-from btg_seq2seq.cli.output import Output, check_outputs
+from btg_seq2seq.console.lines import in_chunks
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.text import Bitext, read_lines
 
 if TYPE_CHECKING:
-    from btg_seq2seq.decoding.phrase_table import PhraseTable
+    from btg_seq2seq.translation.phrase_table import PhraseTable
 
 DESCRIPTION = """Print phrase pairs in the format of Moses: source ||| target ||| phi(source|target)
 phi(target|source) p(target|source) ||| ||| counts of target, source, pair. With translations, the
@@ -74,7 +74,7 @@ def _extracted(
 ) -> PhraseTable:
     """All phrase pairs of the text."""
     translator = load_translator(options, messages)
-    from btg_seq2seq.decoding.phrase_table import PhraseTable
+    from btg_seq2seq.translation.phrase_table import PhraseTable
 
     table, first, long_lines = PhraseTable(), 1, messages.kind()
     if options.target is None:

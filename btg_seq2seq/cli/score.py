@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
     MOVED,
     add_output_option,
     add_rule_options,
@@ -20,7 +20,7 @@ from btg_seq2seq.cli.arguments import (
     read_rule_options,
     tell_unused,
 )
-from btg_seq2seq.cli.lines import (
+from btg_seq2seq.console.lines import (
     Line,
     check_readable,
     in_chunks,
@@ -29,17 +29,17 @@ from btg_seq2seq.cli.lines import (
     refuse_clash,
     to_json_line,
 )
-from btg_seq2seq.cli.messages import Messages
-from btg_seq2seq.cli.output import Output, check_outputs
-from btg_seq2seq.decoding.inputs import Target
-from btg_seq2seq.decoding.translation import Derivation, Translation
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.translation.inputs import Target
+from btg_seq2seq.translation.translation import Derivation, Translation
 
 if TYPE_CHECKING:
-    from btg_seq2seq.decoding.scoring import Score
-    from btg_seq2seq.decoding.translator import Translator
+    from btg_seq2seq.translation.scoring import Score
+    from btg_seq2seq.translation.translator import Translator
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
 p(y|x) of the seq2seq model, which is what flat translation reports, and the sum over all

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import add_quiet_option, silence_warnings
-from btg_seq2seq.cli.output import check_directory
+from btg_seq2seq.console.arguments import add_quiet_option, silence_warnings
+from btg_seq2seq.console.output import check_directory
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.parser import OptionParser
-from btg_seq2seq.training.config import TrainConfig, config_parser, parse_config
+from btg_seq2seq.training.settings.config import TrainConfig, config_parser, parse_config
 
 if TYPE_CHECKING:
     from btg_seq2seq.training.run import TrainResult

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
     MOVED,
     add_output_option,
     add_rule_options,
@@ -19,7 +19,7 @@ from btg_seq2seq.cli.arguments import (
     read_rule_options,
     tell_unused,
 )
-from btg_seq2seq.cli.lines import (
+from btg_seq2seq.console.lines import (
     Line,
     check_readable,
     in_chunks,
@@ -28,15 +28,15 @@ from btg_seq2seq.cli.lines import (
     refuse_clash,
     to_json_line,
 )
-from btg_seq2seq.cli.messages import Messages
-from btg_seq2seq.cli.output import Output, check_outputs
-from btg_seq2seq.decoding.translation import Translation
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.errors import UsageError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import write_lines
+from btg_seq2seq.translation.translation import Translation
 
 if TYPE_CHECKING:
-    from btg_seq2seq.decoding.translator import Translator
+    from btg_seq2seq.translation.translator import Translator
 
 DESCRIPTION = """Translate sentences, one per line, as they arrive; a line comes out for every line
 that goes in. Rules say how phrases must be translated: a file has the columns source, target, mode

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.optimisation import TRANSLATIONS
+from btg_seq2seq.training.settings.optimisation import TRANSLATIONS
+from btg_seq2seq.translation.translator import Translator
 
 
 class DevMetrics:

@@ -168,7 +168,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         """The objective of this model; a default ``BTGObjective`` unless another one is set."""
         if self._objective is None:
             # By name: decoding uses models too, and must not load what trains them.
-            module = import_module("btg_seq2seq.training.objective")
+            module = import_module("btg_seq2seq.training.objective.objective")
             self._objective = module.BTGObjective()
         return self._objective
 

@@ -14,26 +14,26 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from btg_seq2seq.decoding.translation import Translation
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
+from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext, write_lines
-from btg_seq2seq.training.config import (
+from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.run import TrainResult, train
+from btg_seq2seq.training.settings.config import (
     CONFIG_FILE,
     ModelConfig,
     TokenizerConfig,
     TrainConfig,
     load_config,
 )
-from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.recombination_settings import RecombinationConfig
-from btg_seq2seq.training.run import TrainResult, train
-from btg_seq2seq.training.settings import ObjectiveSettings
+from btg_seq2seq.training.settings.objective import ObjectiveSettings
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.translator import Translator
 
 # Smaller than the paper's task: short phrases, few of them.
 TASK = SvoSovConfig(

@@ -8,16 +8,16 @@ from btg_seq2seq.lazy import lazy_names
 
 if TYPE_CHECKING:
     from btg_seq2seq.training.follow_steps import FollowSteps
-    from btg_seq2seq.training.objective import BTGObjective
-    from btg_seq2seq.training.settings import ObjectiveSettings
+    from btg_seq2seq.training.objective.objective import BTGObjective
+    from btg_seq2seq.training.settings.objective import ObjectiveSettings
 
 __all__ = ["BTGObjective", "FollowSteps", "ObjectiveSettings"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "BTGObjective": "objective",
+        "BTGObjective": "objective.objective",
         "FollowSteps": "follow_steps",
-        "ObjectiveSettings": "settings",
+        "ObjectiveSettings": "settings.objective",
     },
 )

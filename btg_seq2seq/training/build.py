@@ -13,7 +13,7 @@ from btg_seq2seq.model.config import CONFIG_NAME, BTGSeq2SeqConfig, open_btg_con
 from btg_seq2seq.model.families import default_config, load_pretrained, set_dropout
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.opening import read_json
-from btg_seq2seq.training.config import ModelConfig
+from btg_seq2seq.training.settings.config import ModelConfig
 
 DROPOUT = 0.1  # of random weights, unless told otherwise
 # What ``ModelConfig`` and ``BTGSeq2SeqConfig`` call the same.

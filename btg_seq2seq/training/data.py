@@ -26,7 +26,7 @@ from btg_seq2seq.text import (
 from btg_seq2seq.text.batches import TokenTable
 from btg_seq2seq.text.bitext import TooLong
 from btg_seq2seq.text.frames import Frame, Frames
-from btg_seq2seq.training.config import CONFIG_FILE, DataConfig, TrainConfig
+from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainConfig
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,15 @@ from transformers import (
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.opening import read_json
+from btg_seq2seq.recombination.batches import RecombinedBatches
+from btg_seq2seq.recombination.collect import Track, untracked
+from btg_seq2seq.recombination.recombine import HeldOut
+from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.training.build import build_model, describe, resumed_model
 from btg_seq2seq.training.checkpoints import Checkpoints, average, put_weights
-from btg_seq2seq.training.collected import Track, untracked
-from btg_seq2seq.training.config import TrainConfig
 from btg_seq2seq.training.data import (
     Bitexts,
     build_tokenizer,
@@ -45,9 +47,7 @@ from btg_seq2seq.training.data import (
 )
 from btg_seq2seq.training.directory import check_directory, prepare_directory, put_model
 from btg_seq2seq.training.lock import locked
-from btg_seq2seq.training.objective import BTGObjective
-from btg_seq2seq.training.optimisation import TRANSLATIONS, TREES
-from btg_seq2seq.training.partners import continuing_tokens
+from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.progress import (
     AtFirstStep,
     EarlyStopping,
@@ -60,8 +60,8 @@ from btg_seq2seq.training.progress import (
     tensorboard,
     without_bars,
 )
-from btg_seq2seq.training.recombination import HeldOut
-from btg_seq2seq.training.recombined import RecombinedBatches
+from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.settings.optimisation import TRANSLATIONS, TREES
 from btg_seq2seq.training.trainer import (
     STATE_FILE,
     BTGTrainer,

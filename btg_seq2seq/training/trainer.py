@@ -31,15 +31,15 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.opening import summary
+from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
-from btg_seq2seq.training.config import TrainConfig
-from btg_seq2seq.training.objective import BTGObjective
-from btg_seq2seq.training.optimisation import OptimisationConfig
+from btg_seq2seq.training.objective.objective import BTGObjective
+from btg_seq2seq.training.objective.terms import TermMeans, logged_names
 from btg_seq2seq.training.progress import DEV, EarlyStopping
-from btg_seq2seq.training.recombined import RecombinedBatches
-from btg_seq2seq.training.terms import TermMeans, logged_names
+from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 STATE_FILE = "trainer_state.json"
 PARSERS = ("prior.", "posterior.", "leaves.")  # what the weights of the parsers are called

@@ -22,8 +22,8 @@ from btg_seq2seq.model.families import default_config
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import write
 from btg_seq2seq.text import train_tokenizer
-from btg_seq2seq.training.config import load_config
 from btg_seq2seq.training.run import train
+from btg_seq2seq.training.settings.config import load_config
 
 EXPECTED = Path(__file__).with_name("expected.json")
 

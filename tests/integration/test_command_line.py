@@ -169,7 +169,7 @@ def test_misuse_is_one_line(said, arguments, message):
 
 @pytest.mark.parametrize("command", ["translate", "score"])
 def test_the_kind_of_output_has_moved(said, model, command):
-    status, _, errors = said(command, model, "source.txt", "--format", "jsonl")
+    status, _, errors = said(command, model, "source.txt", "--output", "jsonl")
     assert status == 2
     assert "use --format jsonl" in errors
     assert len(errors.splitlines()) == 1
@@ -259,7 +259,9 @@ def test_a_signal_ends_a_command_and_leaves_nothing_behind(model, tmp_path, numb
         time.sleep(0.05)
     running.send_signal(number)
     _, errors = running.communicate(timeout=60)
-    assert running.returncode == status, errors.decode()
+    # Where Ctrl-C hits code that is run from a string, Python ends itself by the signal: a shell
+    # sees the same status.
+    assert running.returncode in (status, -number), errors.decode()
     assert len(errors.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 

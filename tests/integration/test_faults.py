@@ -22,9 +22,9 @@ from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.cli.main import main
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
+from btg_seq2seq.recombination.batches import RecombinationConfig
 from btg_seq2seq.text import load_tokenizer, train_tokenizer, write_lines
 from btg_seq2seq.training.lock import locked
-from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 ROUNDS = int(os.environ.get("BTG_FUZZ_ROUNDS", "3"))  # of random faults

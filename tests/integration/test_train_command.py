@@ -10,12 +10,12 @@ from tiny_runs import tiny_bitexts
 from transformers import TrainerCallback
 
 from btg_seq2seq.cli.main import main
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation import dev_metrics
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training import run as training_run
-from btg_seq2seq.training.config import load_config
 from btg_seq2seq.training.run import train as run
+from btg_seq2seq.training.settings.config import load_config
+from btg_seq2seq.translation.translator import Translator
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """

@@ -14,8 +14,8 @@ from tiny_translators import contains_words
 
 import btg_seq2seq
 from btg_seq2seq import Translation
-from btg_seq2seq.cli import lines
-from btg_seq2seq.cli.output import Output
+from btg_seq2seq.console import lines
+from btg_seq2seq.console.output import Output
 
 SHORT = ["--beam_size", "3", "--max_output_ratio", "1", "--max_output_extra", "2"]
 
