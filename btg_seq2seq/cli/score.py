@@ -71,7 +71,8 @@ def main(arguments: Sequence[str]) -> int:
         messages.say_all(rules.problems)
         task = bar.add_task("scoring", total=None)
         for chunk in in_chunks(_checked(options, translator), options.chunk):
-            output.write(_scored(chunk, translator, rules, options))
+            for line in _scored(chunk, translator, rules, options):
+                output.write([line])
             bar.advance(task, len(chunk))
         tell_unused(messages, rules)
     return 0
