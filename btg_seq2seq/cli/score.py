@@ -28,7 +28,8 @@ from btg_seq2seq.cli.lines import (
     to_json_line,
     write,
 )
-from btg_seq2seq.decoding.inputs import Target
+from btg_seq2seq.decoding.inputs import SentenceError, Target
+from btg_seq2seq.decoding.rules import RuleSet
 from btg_seq2seq.decoding.scoring import Score
 from btg_seq2seq.decoding.translation import Derivation, Translation
 from btg_seq2seq.decoding.translator import Translator
@@ -76,17 +77,31 @@ def main(arguments: Sequence[str]) -> int:
     with progress() as bar:
         task = bar.add_task("scoring", total=None)
         for chunk in in_chunks(_checked(options, translator), options.chunk):
-            lines, targets = zip(*chunk, strict=True)
-            texts = [line.text for line in lines]
-            scores = translator.score(texts, targets)
-            reported: list[float | None] = [None] * len(chunk)
-            if options.reported:
-                reported = [*translator.prepare(texts).score(targets, rules)]
-            for row in zip(lines, scores, reported, strict=True):
-                write([_format(*row, options.output)])
+            write(_scored(chunk, translator, rules, options))
             bar.advance(task, len(chunk))
     tell_unused("score", rules)
     return 0
+
+
+def _scored(
+    chunk: Sequence[Pair], translator: Translator, rules: RuleSet, options: Namespace
+) -> Iterator[str]:
+    """The output; an error behind the lines before one that takes too much memory."""
+    if not chunk:
+        return
+    lines, targets = [line for line, _ in chunk], [target for _, target in chunk]
+    texts = [line.text for line in lines]
+    try:
+        scores = translator.score(texts, targets)
+    except SentenceError as error:
+        yield from _scored(chunk[: error.sentence], translator, rules, options)
+        place = f"{name_of(options.source)}: line {lines[error.sentence].number}"
+        raise UserError(f"{place}: {error.reason}") from error
+    reported: list[float | None] = [None] * len(chunk)
+    if options.reported:
+        reported = [*translator.prepare(texts).score(targets, rules)]
+    for row in zip(lines, scores, reported, strict=True):
+        yield _format(*row, options.output)
 
 
 def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None]:

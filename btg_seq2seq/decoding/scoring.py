@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from btg_seq2seq.decoding.assignment import Assignment
+from btg_seq2seq.decoding.inputs import SentenceError
 from btg_seq2seq.decoding.records import Hypothesis
 from btg_seq2seq.decoding.results import log_sum, to_translation
 from btg_seq2seq.decoding.settings import DecodingSettings
@@ -48,9 +49,12 @@ def score_strings(
         for tokens in strings
         if source.tokens
     ]
-    masses = target_mass(
-        model, [framed[rank] for rank, _ in rows], [tokens for _, tokens in rows], settings
-    )
+    try:
+        masses = target_mass(
+            model, [framed[rank] for rank, _ in rows], [tokens for _, tokens in rows], settings
+        )
+    except SentenceError as error:
+        raise SentenceError(rows[error.sentence][0], error.reason) from error
     by_rank: dict[int, list[tuple[tuple[int, ...], TargetMass]]] = {}
     for (rank, tokens), mass in zip(rows, masses, strict=True):
         by_rank.setdefault(rank, []).append((tokens, mass))
