@@ -4,17 +4,19 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-translation svo-sov clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation svo-sov fuzz clean
 
 help:
 	@echo "make demo    set up, then train seq2seq and BTG models side by side on a toy task"
 	@echo "make test    set up and run the tests"
 	@echo "make lint    ruff and mypy"
+	@echo "make fuzz    damaged directories and made-up input, with fresh cases; half an hour"
 	@echo "make bench   all benchmarks but svo-sov; half an hour, on a quiet machine;"
 	@echo "             with MODEL=... SOURCE=... REFERENCE=... bench-translation too"
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
 	@echo "make bench-training   what a training step costs; some minutes"
 	@echo "make bench-decoding   what cky costs against flat; some minutes"
+	@echo "make bench-startup   how long a command takes to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
@@ -34,6 +36,12 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest
 
+# Fresh cases every time: the seed is printed, and BTG_FUZZ_SEED repeats it.
+fuzz: setup
+	@seed=$${BTG_FUZZ_SEED:-$$(date +%s)}; echo "BTG_FUZZ_SEED=$$seed"; \
+	HYPOTHESIS_PROFILE=thorough BTG_FUZZ_SEED=$$seed BTG_FUZZ_ROUNDS=$${BTG_FUZZ_ROUNDS:-200} \
+	$(BIN)/python -m pytest tests/integration/test_faults.py tests/integration/test_fuzzed_input.py
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -41,7 +49,7 @@ lint: setup
 
 # All of them, whether or not one misses a bar.
 bench: setup
-	@failed=; for part in grammar training decoding $(if $(MODEL),translation); do \
+	@failed=; for part in grammar training decoding startup $(if $(MODEL),translation); do \
 	  $(MAKE) bench-$$part || failed="$$failed $$part"; done; \
 	if test -n "$$failed"; then echo "bars missed:$$failed"; exit 1; fi
 
@@ -57,6 +65,10 @@ bench-training: setup
 bench-decoding: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.decoding --output results/decoding.json --markdown docs/benchmarks.md
+
+bench-startup: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.startup --output results/startup.json --markdown docs/benchmarks.md
 
 bench-translation: setup
 	mkdir -p results

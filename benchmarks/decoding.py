@@ -18,10 +18,10 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks import harness
-from btg_seq2seq.decoding.beam_search import length_batches
-from btg_seq2seq.decoding.cky import prepare
+from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.search.beams import length_batches
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

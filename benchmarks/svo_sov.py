@@ -18,14 +18,14 @@ from statistics import mean, median
 from typing import Any, Literal, get_args
 
 from benchmarks import harness
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.svo_sov import Split, SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
-from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
+from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
+from btg_seq2seq.translation.translator import Translator
 
 CONFIGS = Path("examples/svo_sov")
 WATCHED = 500  # dev sentences that a run is watched with

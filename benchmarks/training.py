@@ -22,16 +22,16 @@ import torch
 from torch import Tensor
 
 from benchmarks import harness
+from btg_seq2seq.derivations.noise import Noise
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Pair
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED, parts_of
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
-from btg_seq2seq.training.noise import Noise
-from btg_seq2seq.training.objective import ESTIMATORS
-from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.settings import Step
+from btg_seq2seq.training.objective.objective import ESTIMATORS
+from btg_seq2seq.training.settings.objective import Step
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain", "memory, x plain"]
 VOCABULARY = 8000

@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import harness
-from btg_seq2seq.decoding.rules import Rule, RuleSet
-from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translation import Translation
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.metrics import text_metrics
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.text import read_lines
 from btg_seq2seq.text.words import words_of
+from btg_seq2seq.translation.rules.rules import Rule, RuleSet
+from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.translator import Translator
 
 HEADER = ["translation", "seconds", "x flat", "BLEU", "phrases decoded a sentence"]
 DEFAULT = DecodingSettings.span_threshold

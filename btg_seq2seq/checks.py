@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from btg_seq2seq.errors import UserError
+
+
+def whole(name: str, value: object, least: int = 0) -> None:
+    """Refuse what is not a whole number, or too small."""
+    if type(value) is not int or value < least:
+        raise UserError(f"{name} must be a whole number, {least} or more, not {value!r}")
+
+
+def true_or_false(name: str, value: object) -> None:
+    """Refuse what is neither."""
+    if type(value) is not bool:
+        raise UserError(f"{name} must be true or false, not {value!r}")
+
+
+def one_of(name: str, value: object, choices: Collection[str]) -> None:
+    """Refuse what is not among the choices."""
+    if value not in choices:
+        raise UserError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def at_least(least: int, name: str, value: float | None) -> None:
@@ -16,5 +36,8 @@ def from_0_to_1(name: str, value: float | None, ends: bool = True) -> None:
 
     Nothing is allowed.
     """
-    if value is not None and not (0 <= value <= 1 if ends else 0 < value < 1):
+    if value is None:
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not (0 <= value <= 1 if ends else 0 < value < 1):
         raise UserError(f"{name} must lie between 0 and 1, not {value}")

@@ -6,8 +6,8 @@ import pytest
 import torch
 from tiny_models import VOCABULARY, tiny_backbone, tokens
 
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

@@ -4,10 +4,10 @@ from functools import cache
 
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.config import ModelConfig, TokenizerConfig, TrainConfig
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.settings import ObjectiveSettings
+from btg_seq2seq.training.settings.config import ModelConfig, TokenizerConfig, TrainConfig
+from btg_seq2seq.training.settings.objective import ObjectiveSettings
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 SIZE = {"hidden_size": 16, "layers": 1, "heads": 2, "scorer_width": 8, "max_segments": 3}
 

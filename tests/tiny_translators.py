@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from btg_seq2seq import BTGSeq2Seq, Translation, Translator
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import train_tokenizer
 from btg_seq2seq.text.words import words_of

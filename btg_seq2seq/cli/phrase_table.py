@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from btg_seq2seq.cli.arguments import (
-    Messages,
+from jsonargparse import Namespace
+
+from btg_seq2seq.console.arguments import (
+    add_output_option,
     check_length,
+    check_options,
     checked_pairs,
     command_parser,
     load_translator,
 )
-from btg_seq2seq.cli.lines import in_chunks, progress, write
-from btg_seq2seq.decoding.phrase_table import PhraseTable
+from btg_seq2seq.console.lines import in_chunks
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.text import Bitext, read_lines
+
+if TYPE_CHECKING:
+    from btg_seq2seq.translation.phrase_table import PhraseTable
 
 DESCRIPTION = """Print phrase pairs in the format of Moses: source ||| target ||| phi(source|target)
 phi(target|source) p(target|source) ||| ||| counts of target, source, pair. With translations, the
 pairs are those of the most probable derivations, and phi is relative frequency. Without, counts
 are expected ones: how likely the source parser makes a phrase of a span, times the probability of
 a translation under the seq2seq model, which is the third score. btg translate --rules reads the
-lines as rules that are preferred: choose a high --min_probability for that."""
+lines as preferred rules: choose a high --min-probability for that."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
     parser = command_parser("phrase-table", DESCRIPTION)
-    parser.add_argument("source", help="source sentences, one a line")
+    parser.add_argument("source", help="source sentences, one per line")
     parser.add_argument("target", nargs="?", help="their translations, if there are any")
     parser.add_argument(
-        "--min_probability",
+        "--min-probability",
         type=float,
         default=0.001,
         help="leave out pairs with a smaller phi(target|source)",
@@ -38,40 +46,55 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--segments",
         type=int | None,
-        help="phrases a sentence, with translations; as many as the model allows",
+        help="phrases per sentence, with translations; as many as the model allows",
     )
     parser.add_argument("--chunk", type=int, default=256, help="lines read at a time")
-    options = parser.parse_args(list(arguments))
+    add_output_option(parser)
+    options = parser.parse_args(arguments)
+    check_options(options)
+    check_outputs(
+        {"--output-file": options.output_file}, [options.source, options.target], options.model
+    )
     if options.target is None:
         sources = read_lines(options.source)
         bitext = Bitext(sources, [""] * len(sources))
     else:
         bitext = Bitext.from_files(options.source, options.target)
-    translator, table = load_translator(options), PhraseTable()
+    messages = Messages("phrase-table", options.quiet)
+    with Output(options.output_file) as output:
+        table = _extracted(options, bitext, messages, output)
+        output.write(table.lines(options.min_probability))
+    if table.left_out:
+        messages.say(f"{table.left_out} phrases that are not words were left out")
+    return 0
+
+
+def _extracted(
+    options: Namespace, bitext: Bitext, messages: Messages, output: Output
+) -> PhraseTable:
+    """All phrase pairs of the text."""
+    translator = load_translator(options, messages)
+    from btg_seq2seq.translation.phrase_table import PhraseTable
+
+    table, first, long_lines = PhraseTable(), 1, messages.kind()
     if options.target is None:
         for number, text in enumerate(bitext.source, 1):
             check_length(translator, text, f"{options.source}: line {number}")
     else:
         deque(checked_pairs(translator, bitext, options), maxlen=0)
-    messages, first = Messages("phrase-table"), 1
-    with progress() as bar:
+    with output.progress(options.quiet) as bar:
         task = bar.add_task("extracting", total=len(bitext))
         for chunk in in_chunks(zip(bitext.source, bitext.target, strict=True), options.chunk):
-            chunk_sources, chunk_targets = map(list, zip(*chunk, strict=True))
+            sources, targets = map(list, zip(*chunk, strict=True))
             if options.target is None:
                 limit = f"max_cky_length = {translator.settings.max_cky_length}"
-                too_long = table.add_sources(translator, chunk_sources)
+                too_long = table.add_sources(translator, sources)
             else:
                 limit = "the grammar"
-                too_long = table.add_bitext(
-                    translator, chunk_sources, chunk_targets, options.segments
-                )
+                too_long = table.add_bitext(translator, sources, targets, options.segments)
             for rank in too_long:
-                messages.say(f"line {first + rank}: left out, because it is too long for {limit}")
+                long_lines.say(f"line {first + rank}: left out, because it is too long for {limit}")
             first += len(chunk)
             bar.advance(task, len(chunk))
-    messages.close()
-    write(table.lines(options.min_probability))
-    if table.left_out:
-        Messages("phrase-table").say(f"{table.left_out} phrases that are not words were left out")
-    return 0
+    long_lines.close()
+    return table

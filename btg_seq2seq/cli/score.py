@@ -4,57 +4,87 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import (
+from btg_seq2seq.console.arguments import (
+    MOVED,
+    add_output_option,
     add_rule_options,
     check_length,
+    check_options,
     check_target,
     command_parser,
     load_translator,
     read_rule_options,
-    tell_all,
     tell_unused,
 )
-from btg_seq2seq.cli.lines import (
+from btg_seq2seq.console.lines import (
     Line,
+    check_readable,
     in_chunks,
     name_of,
-    progress,
     read_texts,
     refuse_clash,
     to_json_line,
-    write,
 )
-from btg_seq2seq.decoding.inputs import SentenceError, Target
-from btg_seq2seq.decoding.rules import RuleSet
-from btg_seq2seq.decoding.scoring import Score
-from btg_seq2seq.decoding.translation import Derivation, Translation
-from btg_seq2seq.decoding.translator import Translator
-from btg_seq2seq.errors import UserError
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
+from btg_seq2seq.errors import SentenceError, UsageError, UserError
+from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.translation.inputs import Target
+from btg_seq2seq.translation.rules.rules import RuleSet
+from btg_seq2seq.translation.translation import Derivation, Translation
+
+if TYPE_CHECKING:
+    from btg_seq2seq.translation.scoring import Score
+    from btg_seq2seq.translation.translator import Translator
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
 p(y|x) of the seq2seq model, which is what flat translation reports, and the sum over all
-derivations of the grammar within the limits of decoding (--span_threshold 0 for all). Both are of
-the tokens that the tokenizer makes of the text; to score just what btg translate --output jsonl
+derivations of the grammar within the limits of decoding (--span-threshold 0 for all). Both are of
+the tokens that the tokenizer makes of the text; to score just what btg translate --format jsonl
 wrote, give that file alone. Cky translation reports the part of the sum that its beams have found:
 with --reported that is a third number, under the same settings and rules."""
 
 WRITTEN = ("flat_log_prob", "cky_log_prob", "derivation")  # in lines of JSON
 REPORTED = "reported_log_prob"
-Pair = tuple[Line, Target]  # with its translation
+Pair = tuple[Line, "Target"]  # with its translation
 
 
 def main(arguments: Sequence[str]) -> int:
     """Score two files, or one of JSON lines."""
-    parser = command_parser("score", DESCRIPTION)
-    parser.add_argument("source", help="source sentences, one a line, or JSON lines")
+    options = _parser().parse_args(arguments)
+    check_options(options)
+    inputs = [options.source, options.target]
+    check_readable(*inputs)
+    outputs = {"--output-file": options.output_file}
+    check_outputs(outputs, [*inputs, *(options.rules or [])], options.model)
+    rules = read_rule_options(options)
+    if rules.rules and not options.reported:
+        raise UsageError("rules only matter for what translation reports: use --reported")
+    messages = Messages("score", options.quiet)
+    with Output(options.output_file) as output, output.progress(options.quiet) as bar:
+        translator = load_translator(options, messages)
+        messages.say_all(rules.problems)
+        task = bar.add_task("scoring", total=None)
+        for chunk in in_chunks(_checked(options, translator), options.chunk):
+            for line in _scored(chunk, translator, rules, options):
+                output.write([line])
+            bar.advance(task, len(chunk))
+        tell_unused(messages, rules)
+    return 0
+
+
+def _parser() -> OptionParser:
+    moved = {"--output": MOVED.format("jsonl")}
+    parser = command_parser("score", DESCRIPTION, moved=moved)
+    parser.add_argument("source", help="source sentences, one per line, or JSON lines")
     parser.add_argument("target", nargs="?", help="their translations")
     parser.add_argument(
-        "--output",
+        "--format",
         type=Literal["text", "jsonl"],
         default="text",
         help="text: numbers; jsonl: also the most probable derivation, and all fields of the "
@@ -67,20 +97,9 @@ def main(arguments: Sequence[str]) -> int:
         help="also print what btg translate --mode cky reports; -inf for what it does not find",
     )
     add_rule_options(parser)
+    add_output_option(parser)
     parser.add_argument("--chunk", type=int, default=64, help="pairs scored at a time")
-    options = parser.parse_args(list(arguments))
-    rules = read_rule_options(options)
-    if rules.rules and not options.reported:
-        raise UserError("rules only matter for what translation reports: use --reported")
-    translator = load_translator(options)
-    tell_all("score", rules.problems)
-    with progress() as bar:
-        task = bar.add_task("scoring", total=None)
-        for chunk in in_chunks(_checked(options, translator), options.chunk):
-            write(_scored(chunk, translator, rules, options))
-            bar.advance(task, len(chunk))
-    tell_unused("score", rules)
-    return 0
+    return parser
 
 
 def _scored(
@@ -101,7 +120,7 @@ def _scored(
     if options.reported:
         reported = [*translator.prepare(texts).score(targets, rules)]
     for row in zip(lines, scores, reported, strict=True):
-        yield _format(*row, options.output)
+        yield _format(*row, options.format)
 
 
 def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None]:
@@ -114,7 +133,7 @@ def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None
             place = f"{name}: line {line.number}"
             check_length(translator, line.text, place)
             check_target(translator, target, place)
-            if options.output == "jsonl":
+            if options.format == "jsonl":
                 written = {*WRITTEN, REPORTED} if options.reported else {*WRITTEN}
                 if "variants" in line.fields:  # the line is one of btg translate
                     written.remove("derivation")
@@ -169,11 +188,11 @@ def _derivation(value: Any) -> Derivation | None:
         return None
 
 
-def _format(line: Line, score: Score, reported: float | None, output: str) -> str:
+def _format(line: Line, score: Score, reported: float | None, kind: str) -> str:
     values = {"flat_log_prob": score.flat_log_prob, "cky_log_prob": score.cky_log_prob}
     if reported is not None:
         values[REPORTED] = reported
-    if output == "text":
+    if kind == "text":
         return "\t".join(f"{value:.6f}" for value in values.values())
     derivation = None if score.derivation is None else score.derivation.to_json()
     finite = {name: value if math.isfinite(value) else None for name, value in values.items()}

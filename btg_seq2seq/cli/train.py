@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import torch
-from jsonargparse import DefaultHelpFormatter
+from jsonargparse import Namespace
 
-from btg_seq2seq.cli.main import INTERRUPTED
+from btg_seq2seq.console.arguments import add_quiet_option, silence_warnings
+from btg_seq2seq.console.output import check_directory
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.evaluation.dev_metrics import DevMetrics
-from btg_seq2seq.training.config import TrainConfig, config_of, config_parser
-from btg_seq2seq.training.progress import TrainingInterrupted
-from btg_seq2seq.training.run import TrainResult, train
+from btg_seq2seq.options.parser import OptionParser
+from btg_seq2seq.training.settings.config import TrainConfig, config_parser, parse_config
+
+if TYPE_CHECKING:
+    from btg_seq2seq.training.run import TrainResult
 
 DESCRIPTION = """Train a model on parallel text.
 
   btg train config.yaml
-  btg train config.yaml --optimisation.learning_rate 3e-4 --output runs/slower
+  btg train config.yaml --optimisation.learning-rate 3e-4 --output runs/slower
   btg train config.yaml --resume
   torchrun --nproc-per-node 2 -m btg_seq2seq.cli.main train config.yaml
 
@@ -30,38 +31,30 @@ they were, metrics.jsonl, curves for TensorBoard, and the best and the last chec
 """
 
 
-FLAGS = ("--resume", "--overwrite")
-
-
-class Formatter(RawDescriptionHelpFormatter, DefaultHelpFormatter):
-    """Defaults and types of fields, and lines as they are written above."""
-
-
 def main(arguments: Sequence[str]) -> int:
     """Train, and say what to do with the model."""
-    parser = config_parser(
-        prog="btg train",
-        usage="btg train CONFIG.yaml [--resume | --overwrite] [--FIELD VALUE ...]",
-        description=DESCRIPTION,
-        formatter_class=Formatter,
-    )
-    existing = parser.add_mutually_exclusive_group()
-    existing.add_argument(
-        "--resume", action="store_true", help="Continue the run in OUTPUT from its last checkpoint."
-    )
-    existing.add_argument(
-        "--overwrite", action="store_true", help="Remove the run in OUTPUT and start anew."
-    )
-    parsed = parser.parse_args(with_config_named(arguments))
-    config = config_of(parser, parsed)
-    metrics = DevMetrics(config.optimisation.translate_dev)
-    metrics.check(config.optimisation.metric, has_trees=config.data.dev_trees is not None)
+    config, options = parse_config(_parser(), arguments)
+    config.data.check_given()
+    config.optimisation.check_metric(has_trees=config.data.dev_trees is not None)
+    check_directory("--output", config.output)
+    return _train(config, options)
+
+
+def _train(config: TrainConfig, options: Namespace) -> int:
+    silence_warnings(options.quiet)
+    import torch
+
+    from btg_seq2seq.evaluation.dev_metrics import DevMetrics
+    from btg_seq2seq.training import run
+    from btg_seq2seq.training.progress import TrainingInterrupted
+
     try:
-        result = train(
+        result = run.train(
             config,
-            metrics=metrics,
-            resume=parsed.resume,
-            overwrite=parsed.overwrite,
+            metrics=DevMetrics(config.optimisation.translate_dev),
+            resume=options.resume,
+            overwrite=options.overwrite,
+            quiet=options.quiet,
         )
     except torch.OutOfMemoryError as error:
         raise UserError(
@@ -70,21 +63,26 @@ def main(arguments: Sequence[str]) -> int:
         ) from error
     except TrainingInterrupted as interruption:
         print(f"btg train: {interruption}", file=sys.stderr)
-        return INTERRUPTED
-    if int(os.environ.get("RANK", 0)) == 0:
+        return interruption.status
+    if int(os.environ.get("RANK", 0)) == 0 and not options.quiet:
         print(summary(result, config))
     return 0
 
 
-def with_config_named(arguments: Sequence[str]) -> list[str]:
-    """``CONFIG``, wherever it stands, as ``--config CONFIG`` before the fields, which win."""
-    given, before = list(arguments), ""
-    for place, argument in enumerate(given):
-        is_value = before.startswith("--") and "=" not in before and before not in FLAGS
-        if not is_value and not argument.startswith("-"):
-            return ["--config", argument, *given[:place], *given[place + 1 :]]
-        before = argument
-    return given
+def _parser() -> OptionParser:
+    parser = config_parser(
+        usage="btg train CONFIG [--resume | --overwrite] [--quiet] [--FIELD VALUE ...]",
+        description=DESCRIPTION,
+    )
+    existing = parser.add_mutually_exclusive_group()
+    existing.add_argument(
+        "--resume", action="store_true", help="Continue the run in OUTPUT from its last checkpoint."
+    )
+    existing.add_argument(
+        "--overwrite", action="store_true", help="Remove the run in OUTPUT and start again."
+    )
+    add_quiet_option(parser)
+    return parser
 
 
 def summary(result: TrainResult, config: TrainConfig) -> str:

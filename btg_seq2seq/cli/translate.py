@@ -4,39 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import Namespace
 
-from btg_seq2seq.cli.arguments import (
-    Messages,
+from btg_seq2seq.console.arguments import (
+    MOVED,
+    add_output_option,
     add_rule_options,
     check_length,
+    check_options,
     command_parser,
     load_translator,
     read_rule_options,
-    tell_all,
     tell_unused,
 )
-from btg_seq2seq.cli.lines import (
+from btg_seq2seq.console.lines import (
     Line,
+    check_readable,
     in_chunks,
     name_of,
-    progress,
     read_texts,
     refuse_clash,
     to_json_line,
-    write,
 )
-from btg_seq2seq.decoding.translation import Translation
-from btg_seq2seq.decoding.translator import Translator
+from btg_seq2seq.console.messages import Messages
+from btg_seq2seq.console.output import Output, check_outputs
+from btg_seq2seq.errors import UsageError
+from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import write_lines
+from btg_seq2seq.translation.translation import Translation
 
-DESCRIPTION = """Translate sentences, one a line, as they arrive; a line comes out for every line
+if TYPE_CHECKING:
+    from btg_seq2seq.translation.translator import Translator
+
+DESCRIPTION = """Translate sentences, one per line, as they arrive; a line comes out for every line
 that goes in. Rules say how phrases must be translated: a file has the columns source, target, mode
 (force, prefer or keep) and case (sensitive or insensitive), the last two of which may be missing,
 and several targets are separated by |||. A Moses phrase table is a file of preferred rules. What
-rules could not do is told on stderr."""
+rules could not do is reported on stderr."""
 
 ADVICE = "; --unused FILE lists all of them"
 WRITTEN = {field.name for field in fields(Translation)} - {"source"}  # in lines of JSON
@@ -44,17 +50,22 @@ WRITTEN = {field.name for field in fields(Translation)} - {"source"}  # in lines
 
 def main(arguments: Sequence[str]) -> int:
     """Translate a file or the standard input."""
-    options = _parser().parse_args(list(arguments))
+    options = _parser().parse_args(arguments)
+    check_options(options)
+    check_readable(options.file)
+    outputs = {"--output-file": options.output_file, "--unused": options.unused}
+    check_outputs(outputs, [options.file, *(options.rules or [])], options.model)
     rules = read_rule_options(options)
+    if options.mode == "flat" and len(rules):
+        raise UsageError("--mode flat cannot obey rules; use --mode cky, or no rules")
     if options.unused is not None:
-        write_lines(options.unused, rules.problems)  # a place that cannot be written is told now
+        write_lines(options.unused, rules.problems)  # an error now, if it cannot be written
+    messages = Messages("translate", options.quiet)
     is_cky = options.mode == "cky" or (options.mode is None and len(rules) > 0)
-    translator = load_translator(options, uses_grammar=is_cky)
-    tell_all("translate", rules.problems, ADVICE)
-    notices = Messages(
-        "translate", "; --output jsonl has all of them" if options.output == "text" else ""
-    )
-    with progress() as bar:
+    with Output(options.output_file) as output, output.progress(options.quiet) as bar:
+        translator = load_translator(options, messages, uses_grammar=is_cky)
+        messages.say_all(rules.problems, ADVICE)
+        notices = messages.kind("; --format jsonl has all" if options.format == "text" else "")
         task = bar.add_task("translating", total=None)
         for chunk in in_chunks(_lines(options, translator), options.chunk):
             texts = [line.text for line in chunk]
@@ -62,10 +73,10 @@ def main(arguments: Sequence[str]) -> int:
             for line, translation in zip(chunk, found, strict=True):
                 for message in filter(None, [translation.fallback, *translation.notices]):
                     notices.say(f"line {line.number}: {message}")
-                write(_format(line, translation, options.output, options.nbest))
+                output.write(_format(line, translation, options.format, options.nbest))
             bar.advance(task, len(chunk))
-    notices.close()
-    tell_unused("translate", rules, options.unused, ADVICE)
+        notices.close()
+        tell_unused(messages, rules, options.unused, ADVICE)
     return 0
 
 
@@ -77,23 +88,24 @@ def _lines(options: Namespace, translator: Translator) -> Iterator[Line | None]:
     for line in read_texts(options.file, are_json=are_json):
         if line is not None:
             check_length(translator, line.text, f"{name}: line {line.number}")
-            if options.output == "jsonl":
+            if options.format == "jsonl":
                 refuse_clash(line, WRITTEN, name)
         yield line
 
 
-def _format(line: Line, translation: Translation, output: str, nbest: int) -> Iterator[str]:
-    if output == "jsonl":
+def _format(line: Line, translation: Translation, kind: str, nbest: int) -> Iterator[str]:
+    if kind == "jsonl":
         yield to_json_line(line.fields | translation.to_json())
     elif nbest == 1:
         yield translation.text
     else:
         for one in (translation, *translation.alternatives):
-            yield f"{line.number - 1} ||| {one.text} ||| {one.log_prob:.6f}"
+            yield f"{line.number} ||| {one.text} ||| {one.log_prob:.6f}"
 
 
-def _parser() -> ArgumentParser:
-    parser = command_parser("translate", DESCRIPTION)
+def _parser() -> OptionParser:
+    moved = {"--output": MOVED.format("jsonl")}
+    parser = command_parser("translate", DESCRIPTION, moved=moved)
     parser.add_argument("file", nargs="?", default="-", help="sentences; - for standard input")
     parser.add_argument(
         "--mode",
@@ -106,8 +118,8 @@ def _parser() -> ArgumentParser:
         "--nbest",
         type=int,
         default=1,
-        help="translations a sentence, at most beam_size; as text, with more than one: number of "
-        "the line from 0 ||| translation ||| log-probability",
+        help="translations per sentence, at most --beam-size; as text, with more than one: number "
+        "of the line, from 1 ||| translation ||| log-probability",
     )
     parser.add_argument(
         "--input",
@@ -117,11 +129,12 @@ def _parser() -> ArgumentParser:
         "output has itself, such as text, is an error",
     )
     parser.add_argument(
-        "--output",
+        "--format",
         type=Literal["text", "jsonl"],
         default="text",
-        help="text, or JSON lines that tell where every word came from",
+        help="text, or JSON lines that say where every word came from",
     )
+    add_output_option(parser)
     parser.add_argument(
         "--unused",
         metavar="FILE",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import torch
 
-from btg_seq2seq.decoding.beam_search import Beams, Level, beam_search, length_batches, most_rows
 from btg_seq2seq.decoding.encoding import Source, encode_sentences, padded_states
-from btg_seq2seq.decoding.records import Hypothesis
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.hypotheses import Hypothesis
+from btg_seq2seq.decoding.search.beams import Beams, Level, beam_search, length_batches, most_rows
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 

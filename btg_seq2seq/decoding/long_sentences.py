@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from btg_seq2seq.decoding.constraints import RuleSpan
-from btg_seq2seq.decoding.records import Hypothesis, PhraseRecord, hypothesis
+from btg_seq2seq.decoding.hypotheses import Hypothesis, PhraseRecord, hypothesis
 from btg_seq2seq.grammar import Span
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.decoding.settings import DecodingSettings
-from btg_seq2seq.decoding.translator import Translator
-from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.evaluate import parser_accuracy
 from btg_seq2seq.evaluation.metrics import text_metrics
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.optimisation import LOSSES, TRANSLATIONS, TREES
+from btg_seq2seq.training.settings.optimisation import TRANSLATIONS
+from btg_seq2seq.translation.translator import Translator
 
 
 class DevMetrics:
@@ -19,22 +18,6 @@ class DevMetrics:
 
     def __init__(self, sentences: int) -> None:
         self.sentences = sentences
-
-    def check(self, metric: str, has_trees: bool) -> None:
-        """Refuse, before training, a metric that will not be measured."""
-        if metric in TRANSLATIONS and not self.sentences:
-            raise UserError(
-                f"optimisation.metric is {metric}, which needs translations of the dev set: set "
-                "optimisation.translate_dev to more than 0"
-            )
-        if metric in TREES and not has_trees:
-            raise UserError(f"optimisation.metric is {metric}, which needs data.dev_trees")
-        if metric not in (*LOSSES, *TRANSLATIONS, *TREES):
-            known = ", ".join((*LOSSES, *TRANSLATIONS, *TREES))
-            raise UserError(
-                f"optimisation.metric is {metric}, which not every evaluation measures; choose one "
-                f"of {known}"
-            )
 
     def __call__(
         self, model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, dev: Bitext

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from btg_seq2seq.decoding.alignment import best_derivations
-from btg_seq2seq.decoding.translation import Translation
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation.metrics import TextMetrics, bleu_with, text_metrics, tree_accuracy
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.text.gold_trees import gold_trees
+from btg_seq2seq.translation.alignment import best_derivations
+from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.translator import Translator
 
 NUMBER = re.compile(r"^\d+ tokens, ")
 

@@ -6,9 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from transformers import AutoConfig, PreTrainedConfig
+from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig
 
+from btg_seq2seq.checks import from_0_to_1, one_of, true_or_false, whole
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.opening import open_pretrained, read_json
+
+CONFIG_NAME = "config.json"
 
 
 class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
@@ -29,6 +33,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         flat_weight: in cky decoding, the probability of one phrase, unless told otherwise.
         segment_rate: the rate of the geometric distribution over more phrases, there too.
         parsers_learned: whether training has reached the parsers; without, trees are random.
+        written_by: version of this package that saved the model; ``None`` before 0.2.
         prefix, suffix: tokens before and behind the source in the encoder's input.
         reverse_prefix, reverse_suffix: the same where the encoder reads the target.
     """
@@ -49,6 +54,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         flat_weight: float = 0.5,
         segment_rate: float = 0.5,
         parsers_learned: bool = True,
+        written_by: str | None = None,
         prefix: list[int] | None = None,
         suffix: list[int] | None = None,
         reverse_prefix: list[int] | None = None,
@@ -57,15 +63,14 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     ) -> None:
         if isinstance(backbone, dict):
             values = dict(backbone)
-            backbone = AutoConfig.for_model(values.pop("model_type"), **values)
+            kind = values.pop("model_type", None)
+            if kind not in CONFIG_MAPPING:
+                raise UserError(f"backbone.model_type is {kind!r}, which no known model has")
+            backbone = AutoConfig.for_model(kind, **values)
         kwargs.setdefault("is_encoder_decoder", True)
         super().__init__(**kwargs)
         # After the above, which would reset the kind of attention of a model that is in use.
         self.backbone = backbone
-        if phrase_encoding not in ("alone", "sentence"):
-            raise UserError(f"phrase_encoding is 'alone' or 'sentence', not {phrase_encoding!r}")
-        if max_segments < 1:
-            raise UserError(f"max_segments must be 1 or more, not {max_segments}")
         self.max_segments = max_segments
         self.max_phrase_length = max_phrase_length
         self.max_grammar_length = max_grammar_length
@@ -76,17 +81,37 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         self.flat_weight = flat_weight
         self.segment_rate = segment_rate
         self.parsers_learned = parsers_learned
+        self.written_by = written_by
         end = None if backbone is None else getattr(backbone, "eos_token_id", None)
         ending = [] if end is None else [end]
         self.prefix = prefix or []
         self.suffix = ending if suffix is None else suffix
         self.reverse_prefix = self.prefix if reverse_prefix is None else reverse_prefix
         self.reverse_suffix = self.suffix if reverse_suffix is None else reverse_suffix
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse values that make no sense; a file may hold anything."""
+        for name in ("max_segments", "max_grammar_length", "scorer_width"):
+            whole(name, getattr(self, name), 1)
+        if self.max_phrase_length is not None:
+            whole("max_phrase_length", self.max_phrase_length, 1)
+        one_of("phrase_encoding", self.phrase_encoding, ("alone", "sentence"))
+        for name in ("share_scorers", "residual_posterior", "parsers_learned"):
+            true_or_false(name, getattr(self, name))
+        from_0_to_1("flat_weight", self.flat_weight)
+        from_0_to_1("segment_rate", self.segment_rate, ends=False)
+        for name in ("prefix", "suffix", "reverse_prefix", "reverse_suffix"):
+            tokens = getattr(self, name)
+            if not isinstance(tokens, list):
+                raise UserError(f"{name} must be a list of tokens, not {tokens!r}")
+            for token in tokens:
+                whole(name, token)
 
 
 def check_model(directory: str | PathLike[str]) -> None:
     """Refuse a directory without a model, with the reason."""
-    if (Path(directory) / "config.json").is_file():
+    if (Path(directory) / CONFIG_NAME).exists():
         return
     reason = "there is no config.json in it"
     if not Path(directory).is_dir():
@@ -94,6 +119,19 @@ def check_model(directory: str | PathLike[str]) -> None:
     elif (Path(directory) / "config.yaml").is_file():
         reason += "; the run is unfinished: go on with btg train --resume"
     raise UserError(f"{directory} holds no model: {reason}")
+
+
+def open_btg_config(directory: str | PathLike[str]) -> BTGSeq2SeqConfig:
+    """The configuration of a model that this package wrote."""
+    check_model(directory)
+    kind = read_json(Path(directory) / CONFIG_NAME).get("model_type")
+    if kind != BTGSeq2SeqConfig.model_type:
+        raise UserError(
+            f"{directory} holds a model of kind {kind}, not one that btg train wrote; to train one "
+            f"around it, give it as model.backbone"
+        )
+    config: BTGSeq2SeqConfig = open_pretrained(BTGSeq2SeqConfig, directory, "a configuration")
+    return config
 
 
 # So that transformers knows what kind of model a directory holds.

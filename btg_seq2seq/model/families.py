@@ -7,11 +7,9 @@ nowhere else; ``family_of`` picks the adapter by ``config.model_type``. Loading 
 from __future__ import annotations
 
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from transformers import (
     AutoConfig,
@@ -22,6 +20,7 @@ from transformers import (
 )
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.opening import open_pretrained
 
 
 class Family:
@@ -226,35 +225,40 @@ def load_pretrained(
     source: str | PathLike[str], dtype: torch.dtype, dropout: float | None = None
 ) -> Any:
     """A model from a directory or the hub: safetensors only, no code of its own, no gaps."""
-    name = fspath(source)
-    if not isinstance(source, str) and not Path(source).is_dir():  # a path is no name on the hub
-        raise UserError(f"cannot load a backbone from {name!r}: there is no such directory")
     try:
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        config = open_pretrained(AutoConfig, source, "a backbone")
         family_of(config)  # refuses before the weights are fetched
         set_dropout(config, dropout)
-        model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            name,
-            config=config,
-            dtype=dtype,
-            use_safetensors=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        return open_weights(AutoModelForSeq2SeqLM, source, config=config, dtype=dtype)
+    except UserError as error:
+        place = "" if fspath(source) in str(error) else f"{fspath(source)}: "
         raise UserError(
-            f"cannot load a backbone from {name!r}: {error}\n"
-            "Give a directory with config.json and model.safetensors, or the name of such a model "
-            "on the hub (with a connection, or in the cache). One that you trust, but that has "
-            "pytorch_model.bin only, is converted by "
-            f"AutoModelForSeq2SeqLM.from_pretrained({name!r}).save_pretrained(DIRECTORY) "
-            "and the same with AutoTokenizer."
+            f"{place}{str(error).rstrip('.')}. Give a directory with config.json and "
+            "model.safetensors, or the name of such a model on the hub; docs/training.md says how "
+            "to convert pytorch_model.bin"
         ) from error
-    if report["missing_keys"]:
-        missing = sorted(report["missing_keys"])
+
+
+def open_weights(loader: Any, source: str | PathLike[str], **options: Any) -> Any:
+    """A model with all of its weights, and no others: from safetensors, without gaps."""
+    model, report = open_pretrained(
+        loader,
+        source,
+        "a model",
+        use_safetensors=True,
+        ignore_mismatched_sizes=True,  # what does not fit is named below
+        output_loading_info=True,
+        **options,
+    )
+    for name, found, wanted in sorted(report["mismatched_keys"]):
         raise UserError(
-            f"{name!r} lacks {len(missing)} of the weights of a {config.model_type}, such as "
-            f"{missing[0]}: it is not a complete encoder-decoder"
+            f"the weights in {fspath(source)} do not fit its config.json: {name} has shape "
+            f"{tuple(found)}, not {tuple(wanted)}"
+        )
+    if missing := sorted(report["missing_keys"]):
+        raise UserError(
+            f"the model in {fspath(source)} is incomplete: {len(missing)} of its weights are "
+            f"missing, such as {missing[0]}"
         )
     return model
 

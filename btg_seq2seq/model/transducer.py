@@ -11,17 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from btg_seq2seq import __version__
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Segmentation, Tree
+from btg_seq2seq.manifest import MODEL_FILES, verify_files, write_manifest
 from btg_seq2seq.model.backbone import Backbone
-from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.config import BTGSeq2SeqConfig, open_btg_config
+from btg_seq2seq.model.families import open_weights
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
 from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
@@ -93,6 +96,11 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         """
         loaded = Backbone.load(backbone, tokenizer)
         if tokenizer is not None:
+            if not loaded.has_segment_tokens:
+                raise UserError(
+                    "the tokenizer has no tokens for the start and end of a phrase: call "
+                    "btg_seq2seq.text.add_segment_tokens(tokenizer) first"
+                )
             settings = {**Frames.of(tokenizer).settings, **settings}
             reads, writes = (getattr(tokenizer, name, None) for name in ("src_lang", "tgt_lang"))
             if loaded.lacks_language and reads is not None and writes is not None:
@@ -103,22 +111,24 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def from_pretrained(  # type: ignore[override]
         cls, directory: str | PathLike[str], **options: Any
     ) -> BTGSeq2Seq:
-        """What ``save_pretrained`` wrote; ``ValueError`` where weights are missing or damaged."""
-        load: Any = super().from_pretrained
-        try:
-            model, report = load(
-                directory, use_safetensors=True, output_loading_info=True, **options
-            )
-        except (OSError, RuntimeError, SafetensorError) as error:
-            raise UserError(f"cannot load a model from {directory}: {error}") from error
-        if report["missing_keys"]:
-            missing = sorted(report["missing_keys"])
-            raise UserError(
-                f"the model in {directory} is incomplete: it lacks {len(missing)} weights, such as "
-                f"{missing[0]}"
-            )
-        loaded: BTGSeq2Seq = model
+        """Load what ``save_pretrained`` wrote; ``UserError`` where files are missing or damaged.
+
+        ``verify=False`` saves the time of comparing the files with their checksums.
+        """
+        verify = options.pop("verify", True)
+        config = options.pop("config", None) or open_btg_config(directory)
+        if verify and config.written_by is not None:  # older models have no checksums
+            verify_files(Path(directory))
+        loaded: BTGSeq2Seq = open_weights(super(), directory, config=config, **options)
         return loaded
+
+    def save_pretrained(self, save_directory: str | PathLike[str], **options: Any) -> None:  # type: ignore[override]
+        """Write the model, and the checksums of its files."""
+        self.config.written_by = __version__
+        save: Any = super().save_pretrained
+        save(save_directory, **options)
+        if options.get("is_main_process", True):
+            write_manifest(Path(save_directory), MODEL_FILES)
 
     def forward(
         self,
@@ -158,7 +168,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         """The objective of this model; a default ``BTGObjective`` unless another one is set."""
         if self._objective is None:
             # By name: decoding uses models too, and must not load what trains them.
-            module = import_module("btg_seq2seq.training.objective")
+            module = import_module("btg_seq2seq.training.objective.objective")
             self._objective = module.BTGObjective()
         return self._objective
 

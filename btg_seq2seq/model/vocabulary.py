@@ -6,6 +6,7 @@ Start tokens, languages, the segment tokens of the paper, and the size of the em
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import torch
@@ -142,6 +143,22 @@ class Vocabulary(nn.Module):
         vocabulary = tokenizer.get_vocab()
         if SEGMENT_START in vocabulary and SEGMENT_END in vocabulary:
             self.add_segment_ids(vocabulary[SEGMENT_START], vocabulary[SEGMENT_END])
+
+    def check_tokenizer(
+        self, tokenizer: PreTrainedTokenizerBase, place: str | PathLike[str]
+    ) -> None:
+        """Refuse a tokenizer that belongs to another model, as far as can be seen."""
+        vocabulary = tokenizer.get_vocab()
+        theirs = [vocabulary.get(SEGMENT_START), vocabulary.get(SEGMENT_END)]
+        theirs += [tokenizer.pad_token_id, tokenizer.eos_token_id]
+        if theirs != [*self._segment_tokens(), self.pad, self.sentence_end]:
+            raise UserError(f"{place}: the tokenizer is not the model's: special tokens differ")
+        size = max(vocabulary.values()) + 1
+        if size > self.vocabulary_size:
+            raise UserError(
+                f"{place}: the tokenizer is not the model's: it has {size} tokens, and the model "
+                f"{self.vocabulary_size}"
+            )
 
     def _grow(self, size: int) -> None:
         if size > self.vocabulary_size:

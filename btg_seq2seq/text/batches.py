@@ -10,7 +10,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import torch
@@ -21,14 +21,12 @@ from torch.utils.data import Dataset, Sampler
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.text.bitext import Bitext
+from btg_seq2seq.text.bitext import Bitext, TooLong
 
 IGNORED = -100  # a label that is no token: the losses of torch and transformers skip it
 LINES_A_CALL = 10_000  # of the tokenizer: what it returns is large while it lasts
 WINDOW_BATCHES = 50  # sentences are sorted by length within so many batches,
 GROUP_BATCHES = 2  # and by the length of their source within so many of these
-
-TooLong = Literal["error", "skip", "keep"]
 
 
 class Example(TypedDict):

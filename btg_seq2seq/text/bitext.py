@@ -11,11 +11,15 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 
 BYTE_ORDER_MARK = "\ufeff"
+
+TooLong = Literal["error", "skip", "keep"]
+"""Treatment of pairs with more tokens than allowed."""
 
 
 def read_lines(path: str | Path) -> list[str]:

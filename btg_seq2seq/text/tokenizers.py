@@ -34,6 +34,7 @@ from transformers import (
 )
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.opening import open_pretrained
 
 TokenizerKind = Literal["word", "bpe", "unigram"]
 TextSide = Literal["source", "target"]
@@ -100,7 +101,7 @@ def train_tokenizer(
 
 def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     """Load a tokenizer from a directory or the hub, with segment tokens and byte fallback."""
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(source)
+    tokenizer: PreTrainedTokenizerBase = open_pretrained(AutoTokenizer, source, "a tokenizer")
     tokenizer = restore_byte_fallback(tokenizer)
     add_segment_tokens(tokenizer)
     return tokenizer

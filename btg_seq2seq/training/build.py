@@ -9,10 +9,11 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.backbone import Backbone
-from btg_seq2seq.model.config import BTGSeq2SeqConfig
+from btg_seq2seq.model.config import CONFIG_NAME, BTGSeq2SeqConfig, open_btg_config
 from btg_seq2seq.model.families import default_config, load_pretrained, set_dropout
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.training.config import ModelConfig
+from btg_seq2seq.opening import read_json
+from btg_seq2seq.training.settings.config import ModelConfig
 
 DROPOUT = 0.1  # of random weights, unless told otherwise
 # What ``ModelConfig`` and ``BTGSeq2SeqConfig`` call the same.
@@ -37,7 +38,7 @@ def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGS
             sentence_end=tokenizer.eos_token_id,
         )
     elif config.init_from is not None and is_btg(config.init_from):
-        saved = BTGSeq2SeqConfig.from_pretrained(config.init_from)
+        saved = open_btg_config(config.init_from)
         if saved.backbone is not None:
             set_dropout(saved.backbone, config.dropout)
         backbone = BTGSeq2Seq.from_pretrained(config.init_from, config=saved).backbone.model
@@ -61,18 +62,15 @@ def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGS
 
 def resumed_model(config: ModelConfig, checkpoint: Path) -> BTGSeq2Seq:
     """The model of a checkpoint; what only decoding goes by may have changed."""
-    model = BTGSeq2Seq.from_pretrained(checkpoint)
+    model = BTGSeq2Seq.from_pretrained(checkpoint, verify=False)  # all of it was verified
     model.config.flat_weight, model.config.segment_rate = config.flat_weight, config.segment_rate
     return model
 
 
 def is_btg(directory: str) -> bool:
     """Whether a model directory was written by this package."""
-    try:
-        found, _ = PreTrainedConfig.get_config_dict(directory)
-    except OSError as error:
-        raise UserError(f"model.init_from: there is no model in {directory!r}: {error}") from error
-    return bool(found.get("model_type") == BTGSeq2SeqConfig.model_type)
+    config = Path(directory) / CONFIG_NAME
+    return config.exists() and read_json(config).get("model_type") == BTGSeq2SeqConfig.model_type
 
 
 def describe(model: BTGSeq2Seq, config: ModelConfig) -> str:

@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from accelerate import Accelerator  # type: ignore[import-untyped]
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.manifest import verify_files, write_manifest
 
 FOLDER, NAME = "checkpoints", "step-"
 UNFINISHED = ".unfinished-"  # what is being written or removed
@@ -56,8 +58,22 @@ class Checkpoints:
         yield unfinished
         accelerator.wait_for_everyone()
         if accelerator.is_main_process and not self.path(step).exists():
+            write_manifest(unfinished)
             os.rename(unfinished, self.path(step))
         accelerator.wait_for_everyone()
+
+    def verify_last(self) -> Path | None:
+        """The newest checkpoint, every file of it as it was written; or say which is not."""
+        if self.last is None:
+            return None
+        try:
+            verify_files(self.last, exact=True)
+        except UserError as error:
+            others = self.steps[:-1]
+            way_out = f"remove {self.last} to go on from step {others[-1]}" if others else ""
+            way_out = way_out or "start again with --overwrite"
+            raise UserError(f"cannot resume: {error}; restore the file, or {way_out}") from error
+        return self.last
 
     def prune(self, best: int | None) -> None:
         """Remove all but the best, the last, and the regular ones that will be averaged."""
@@ -82,6 +98,7 @@ def average(directories: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints, added up in double precision."""
     sums: dict[str, Tensor] = {}
     for directory in directories:
+        verify_files(directory, exact=True)
         weights = load_weights(directory)
         for name, weight in weights.items():
             sums[name] = weight.double() + sums[name] if name in sums else weight.double()
@@ -92,7 +109,10 @@ def load_weights(directory: Path) -> dict[str, Tensor]:
     """The weights of a checkpoint as they are saved: tied ones under one of their names."""
     weights: dict[str, Tensor] = {}
     for path in sorted(directory.glob("model*.safetensors")):  # large models are several files
-        weights |= load_file(path)
+        try:
+            weights |= load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise UserError(f"{path}: no weights can be read: {error}") from error
     return weights
 
 

@@ -23,9 +23,10 @@ from btg_seq2seq.text import (
     read_lines,
     train_tokenizer,
 )
-from btg_seq2seq.text.batches import TokenTable, TooLong
+from btg_seq2seq.text.batches import TokenTable
+from btg_seq2seq.text.bitext import TooLong
 from btg_seq2seq.text.frames import Frame, Frames
-from btg_seq2seq.training.config import CONFIG_FILE, DataConfig, TrainConfig
+from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainConfig
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,12 @@ class Bitexts:
     @classmethod
     def from_files(cls, config: DataConfig) -> Bitexts:
         """Read the files that a configuration names."""
-        if config.train_source is None or config.train_target is None:
-            raise UserError("nothing to train on: set data.train_source and data.train_target")
+        config.check_given()
         train = Bitext.from_files(
-            config.train_source, config.train_target, config.train_trees, config.train_segmentations
+            str(config.train_source),
+            str(config.train_target),
+            config.train_trees,
+            config.train_segmentations,
         )
         if config.max_pairs is not None:
             train = first_pairs(train, config.max_pairs)
@@ -105,11 +108,7 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
         return train_tokenizer(kind, texts, config.tokenizer.vocabulary_size)
     if (Path(path) / CONFIG_FILE).is_file():  # a run of ours, perhaps an unfinished one
         check_model(path)
-    try:
-        tokenizer = load_tokenizer(path)
-    except (OSError, ValueError) as error:
-        missing = "" if Path(path).is_dir() else "there is no such directory, and on the hub: "
-        raise UserError(f"cannot load a tokenizer from {path!r}: {missing}{error}") from error
+    tokenizer = load_tokenizer(path)
     set_languages(tokenizer, config.model.source_language, config.model.target_language)
     return tokenizer
 

@@ -9,17 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
+from btg_seq2seq.opening import read_json
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints
-from btg_seq2seq.training.config import CONFIG_FILE, TrainConfig, load_config
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.progress import METRICS_FILE
+from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
 
 DATA_FILE = "data.json"  # checksums of the texts
 # All that a run writes into its directory, the model and the tokenizer under names of Hugging
 # Face's; nothing else is ever removed from it.
 WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
-WRITTEN += ["config.json", "generation_config.json", "model.safetensors"]
+WRITTEN += [MANIFEST_FILE, "config.json", "generation_config.json", "model.safetensors"]
 WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]
 WRITTEN += ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"]
 WRITTEN += ["added_tokens.json", "vocab.json", "merges.txt", "spiece.model"]
@@ -59,7 +61,7 @@ def check_directory(
             )
         texts = directory / DATA_FILE
         now = bitexts.checksums
-        before = json.loads(texts.read_text(encoding="utf-8")) if texts.exists() else now
+        before = read_json(texts)
         for name in sorted(now.keys() | before.keys()):
             was, is_now = before.get(name, "nothing"), now.get(name, "nothing")
             if was != is_now:
@@ -89,10 +91,11 @@ def prepare_directory(
 
 
 def put_model(directory: Path, save: Callable[[str], None]) -> None:
-    """Write the final model; its weights come last, so a model that can be loaded is complete."""
+    """Write the final model; its manifest comes last, so a model that can be loaded is complete."""
     unfinished = directory / f"{UNFINISHED}model"
     shutil.rmtree(unfinished, ignore_errors=True)
     save(str(unfinished))
-    for path in sorted(unfinished.iterdir(), key=lambda path: path.suffix == ".safetensors"):
+    write_manifest(unfinished)
+    for path in sorted(unfinished.iterdir(), key=lambda path: path.name == MANIFEST_FILE):
         os.replace(path, directory / path.name)
     unfinished.rmdir()

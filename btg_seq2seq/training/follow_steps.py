@@ -7,7 +7,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.training.objective import BTGObjective
+from btg_seq2seq.training.objective.objective import BTGObjective
 
 
 class FollowSteps(TrainerCallback):

@@ -162,6 +162,18 @@ class MetricsFile(TrainerCallback):
             file.write(json.dumps(state.log_history[-1], sort_keys=True) + "\n")
 
 
+class AtFirstStep(TrainerCallback):
+    """Does something once: when all of a checkpoint was read and the first step begins."""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self.action: Callable[[], None] | None = action
+
+    def on_step_begin(self, *_: Any, **__: Any) -> None:
+        if self.action is not None:
+            self.action()
+        self.action = None
+
+
 class LogBeforeSaving(TrainerCallback):
     """Log with every checkpoint, so that no mean goes across one and a resumed run logs alike."""
 
@@ -182,13 +194,22 @@ class EarlyStopping(EarlyStoppingCallback):
 class TrainingInterrupted(KeyboardInterrupt):
     """Training was stopped by a signal after it had saved a checkpoint."""
 
+    def __init__(self, message: str, number: int = signal.SIGINT) -> None:
+        super().__init__(message)
+        self.status = 128 + number  # the exit status that a shell expects
+
 
 class StopOnSignal(TrainerCallback):
     """On Ctrl-C or SIGTERM: end the step, save, stop. A second Ctrl-C stops at once."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        self.say, self.is_asked = say, False
+        self.say, self.number = say, 0  # of the signal, if there was one
         self.previous: dict[int, Any] = {}
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there was a signal."""
+        return self.number > 0
 
     def __enter__(self) -> StopOnSignal:
         if threading.current_thread() is threading.main_thread():  # others cannot handle signals
@@ -207,15 +228,15 @@ class StopOnSignal(TrainerCallback):
             raise KeyboardInterrupt
         if not self.is_asked:
             self.say("stopping: this step will be finished and saved (Ctrl-C again: at once)")
-        self.is_asked = True
+        self.number = max(number, self.number)
 
     def on_step_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> TrainerControl:
         if args.world_size > 1:  # a signal reaches processes at different steps: they must agree
-            asked = torch.tensor(int(self.is_asked), device=args.device)
+            asked = torch.tensor(self.number, device=args.device)
             torch.distributed.all_reduce(asked, torch.distributed.ReduceOp.MAX)
-            self.is_asked = bool(asked)
+            self.number = int(asked)
         if self.is_asked:
             control.should_save = control.should_training_stop = True
         return control

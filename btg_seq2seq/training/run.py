@@ -26,13 +26,16 @@ from transformers import (
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.opening import read_json
+from btg_seq2seq.recombination.batches import RecombinedBatches
+from btg_seq2seq.recombination.collect import Track, untracked
+from btg_seq2seq.recombination.recombine import HeldOut
+from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.training.build import build_model, describe, resumed_model
 from btg_seq2seq.training.checkpoints import Checkpoints, average, put_weights
-from btg_seq2seq.training.collected import Track, untracked
-from btg_seq2seq.training.config import TrainConfig
 from btg_seq2seq.training.data import (
     Bitexts,
     build_tokenizer,
@@ -43,10 +46,10 @@ from btg_seq2seq.training.data import (
     too_long_for_the_grammar,
 )
 from btg_seq2seq.training.directory import check_directory, prepare_directory, put_model
-from btg_seq2seq.training.objective import BTGObjective
-from btg_seq2seq.training.optimisation import TRANSLATIONS, TREES
-from btg_seq2seq.training.partners import continuing_tokens
+from btg_seq2seq.training.lock import locked
+from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.progress import (
+    AtFirstStep,
     EarlyStopping,
     LogBeforeSaving,
     MetricsFile,
@@ -57,9 +60,16 @@ from btg_seq2seq.training.progress import (
     tensorboard,
     without_bars,
 )
-from btg_seq2seq.training.recombination import HeldOut
-from btg_seq2seq.training.recombined import RecombinedBatches
-from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, training_arguments
+from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.settings.optimisation import TRANSLATIONS, TREES
+from btg_seq2seq.training.trainer import (
+    STATE_FILE,
+    BTGTrainer,
+    Metrics,
+    check_processes,
+    readable,
+    training_arguments,
+)
 
 
 @dataclass(frozen=True)
@@ -116,29 +126,41 @@ def train(
         say: Callable[[str], None] = progress.say if progress else lambda line: None
         track: Track = progress.track if progress else untracked
         if is_main:
+            stack.enter_context(locked(directory, say))
             check_directory(directory, config, bitexts, resume, overwrite)
-        last = Checkpoints(directory).last if resume and not overwrite else None
+        wait(arguments)  # until the first process has checked what all will read
+        last = Checkpoints(directory).verify_last() if resume and not overwrite else None
         if config.threads is not None:
             torch.set_num_threads(config.threads)
         # Probabilities that sharpen to almost nothing would make every step several times slower.
         torch.set_flush_denormal(True)
         stack.callback(torch.set_flush_denormal, False)  # it is a state of the whole thread
 
+        if last is not None:
+            check_processes(last, arguments)
         trainer = build_trainer(config, arguments, bitexts, metrics, last, say, track)
         trainer.get_train_dataloader()  # refuses batches that are too small
         wait(arguments)
-        if is_main:  # not earlier: settings that do not work must not cost the old run
+        state = None if last is None else load_state(last)
+
+        def begin() -> None:
             prepare_directory(directory, config, bitexts, overwrite)
+            trainer.add_callback(tensorboard(directory, state.global_step if state else None))
+
+        # Not earlier: settings that do not work, or a checkpoint that cannot be read, must not
+        # cost the old run.
+        if is_main and state is None:
+            begin()
+        elif is_main:
+            trainer.add_callback(AtFirstStep(begin))
         wait(arguments)
         stop = StopOnSignal(say)
         for callback in [stop, LogBeforeSaving(), *callbacks]:
             trainer.add_callback(callback)
         if config.optimisation.patience is not None:
             trainer.add_callback(EarlyStopping(config.optimisation.patience))
-        state = None if last is None else TrainerState.load_from_json(str(last / STATE_FILE))
         if is_main:
             trainer.add_callback(MetricsFile(directory))
-            trainer.add_callback(tensorboard(directory, state.global_step if state else None))
         if progress is not None:
             trainer.add_callback(progress)
 
@@ -156,11 +178,19 @@ def train(
             with stop:
                 trainer.train(resume_from_checkpoint=None if last is None else str(last))
             if stop.is_asked and not is_complete(trainer.state, config):
-                raise TrainingInterrupted(
-                    f"stopped at step {trainer.state.global_step}; saved in "
-                    f"{trainer.checkpoints.last}; the same command with --resume goes on from there"
-                )
+                reached, saved = trainer.state.global_step, trainer.checkpoints.last
+                message = f"stopped at step {reached}; saved in {saved}; the same command with "
+                raise TrainingInterrupted(message + "--resume goes on from there", stop.number)
         return finish(trainer, config, say)
+
+
+def load_state(checkpoint: Path) -> TrainerState:
+    """Where a run stood when it wrote a checkpoint."""
+    path = checkpoint / STATE_FILE
+    read_json(path)  # refuses what is no object
+    with readable(path):
+        state: TrainerState = TrainerState.load_from_json(str(path))
+    return state
 
 
 def wait(arguments: TrainingArguments) -> None:
@@ -210,6 +240,7 @@ def build_trainer(
         tokenizer = load_tokenizer(last)
         set_languages(tokenizer, config.model.source_language, config.model.target_language)
         model = resumed_model(config.model, last)
+        model.backbone.check_tokenizer(tokenizer, last)
     frames = Frames.of(tokenizer)
     model.objective = BTGObjective(config.objective, config.seed)
     longest = model.backbone.family.longest(model.backbone.model.config)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +23,23 @@ from transformers import (
     PrinterCallback,
     Seq2SeqTrainer,
     Seq2SeqTrainingArguments,
+    TrainingArguments,
 )
 from transformers.trainer_callback import ExportableState
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.opening import summary
+from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
-from btg_seq2seq.training.config import TrainConfig
-from btg_seq2seq.training.objective import BTGObjective
-from btg_seq2seq.training.optimisation import OptimisationConfig
+from btg_seq2seq.training.objective.objective import BTGObjective
+from btg_seq2seq.training.objective.terms import TermMeans, logged_names
 from btg_seq2seq.training.progress import DEV, EarlyStopping
-from btg_seq2seq.training.recombined import RecombinedBatches
-from btg_seq2seq.training.terms import TermMeans, logged_names
+from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 STATE_FILE = "trainer_state.json"
 PARSERS = ("prior.", "posterior.", "leaves.")  # what the weights of the parsers are called
@@ -81,6 +83,27 @@ def training_arguments(config: TrainConfig, has_dev: bool) -> Seq2SeqTrainingArg
     )
     arguments._n_gpu = min(1, arguments.n_gpu)  # several GPUs are for several processes
     return arguments
+
+
+@contextmanager
+def readable(path: str | Path | None) -> Iterator[None]:
+    """Name what cannot be read: whoever hands us a checkpoint can write its checksums too."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # whatever a file that is something else leads to
+        raise UserError(f"{path} is not what a run has written: {summary(error)}") from error
+
+
+def check_processes(checkpoint: Path, arguments: TrainingArguments) -> None:
+    """Refuse to resume with another number of processes: their random states are not there."""
+    written = len([*checkpoint.glob("rng_state*.pth")])
+    if written != arguments.world_size:
+        raise UserError(
+            f"cannot resume: {checkpoint} was written by {written} processes, and now there are "
+            f"{arguments.world_size}: start as many"
+        )
 
 
 class EpochLoader(DataLoader[Example]):
@@ -359,6 +382,14 @@ class BTGTrainer(Seq2SeqTrainer):
         put_weights(self.model if model is None else model, weights)
         if self.recombined is not None:
             self.recombined.load(Path(resume_from_checkpoint))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with readable(checkpoint):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with readable(checkpoint):
+            super()._load_rng_state(checkpoint)
 
     def _load_callback_state(self) -> None:
         """Go on from a checkpoint, but by the settings of now: some of them may have changed."""

@@ -145,7 +145,7 @@ def test_nothing_that_is_read_is_written_over(directory, tmp_path, capsys):
     for outputs in ([files[0], other], [other, files[1]], [other, other]):
         options = ["--output_source", outputs[0], "--output_target", outputs[1]]
         assert main(["augment", str(directory / "model"), *files, *options]) == 1
-    assert "each side needs a file of its own" in capsys.readouterr().err
+    assert "--output-source and --output-target are both" in capsys.readouterr().err
     assert read_lines(files[0]) == before
 
 

@@ -17,7 +17,7 @@ SHORT = ["--beam_size", "3", "--max_output_ratio", "1", "--max_output_extra", "2
 def test_score_is_what_translate_reported(run, files, tmp_path, mode):
     rules = ["--rule", "dog=cat"] if mode == "cky" else []
     _, output, _ = run(
-        "translate", "source.txt", "--mode", mode, "--output", "jsonl", *rules, *SHORT
+        "translate", "source.txt", "--mode", mode, "--format", "jsonl", *rules, *SHORT
     )
     (tmp_path / "out.jsonl").write_text("\n".join(output) + "\n", encoding="utf-8")
     reported = [json.loads(line)["log_prob"] for line in output]
@@ -33,13 +33,13 @@ def test_score_of_text(run, files):
     status, output, _ = run("score", "source.txt", "target.txt", *SHORT)
     assert status == 0
     assert [len(line.split("\t")) for line in output] == [2] * 4
-    _, rows, _ = run("score", "source.txt", "target.txt", "--output", "jsonl", *SHORT)
+    _, rows, _ = run("score", "source.txt", "target.txt", "--format", "jsonl", *SHORT)
     first = json.loads(rows[0])
     assert first["text"] == "in the garden"
     assert f"{first['cky_log_prob']:.6f}" == output[0].split("\t")[1]
     assert first["derivation"]["phrases"]
     status, _, errors = run("score", "source.txt", "target.txt", "--rule", "a=b")
-    assert status == 1
+    assert status == 2
     assert "use --reported" in errors
 
 
@@ -124,7 +124,7 @@ def test_a_phrase_table_tells_what_is_too_long(run, files):
     status, output, errors = run("phrase-table", "source.txt", *options)
     assert status == 0
     assert output
-    message = "btg phrase-table: line 3: left out, because it is too long for max_cky_length = 5"
+    message = "btg phrase-table: line 3: left out, because it is too long for --max-cky-length = 5"
     assert message in errors.splitlines()
 
 
@@ -137,7 +137,7 @@ def test_evaluate(run, files, tmp_path):
     assert "tok:13a" in output[2]
     assert [line.split()[0] for line in output[4:]] == ["posterior", "prior", "derivation"]
     assert len((tmp_path / "out.txt").read_text(encoding="utf-8").split("\n")) == 5
-    _, rows, _ = run("evaluate", *options, "--json", "--tokenize", "char")
+    _, rows, _ = run("evaluate", *options, "--format", "json", "--tokenize", "char")
     values = json.loads("\n".join(rows))
     assert values["sentences"] == 4
     assert "tok:char" in values["bleu_signature"]
@@ -164,7 +164,7 @@ def test_errors_are_for_people(run, files, capsys, tmp_path):
     assert main(["translate", str(tmp_path), "source.txt"]) == 1
     assert "holds no model" in capsys.readouterr().err
     assert run("translate", "--nbest", 9, *SHORT, stdin=b"a\n")[2].startswith(
-        "btg translate: nbest=9 must lie between 1 and beam_size=3"
+        "btg translate: --nbest must not be more than --beam-size, 3, but is 9"
     )
 
 

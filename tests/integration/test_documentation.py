@@ -8,14 +8,14 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import torch
 
-from btg_seq2seq.cli import demo
 from btg_seq2seq.cli.main import COMMANDS, main
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.tasks import demo
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
-from btg_seq2seq.training.config import DataConfig
-from btg_seq2seq.training.terms import logged_names
+from btg_seq2seq.training.objective.terms import logged_names
+from btg_seq2seq.training.settings.config import DataConfig
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import btg_seq2seq
-from btg_seq2seq.cli import lines
-from btg_seq2seq.decoding import target_mass
+from btg_seq2seq.console import lines
+from btg_seq2seq.decoding.chart import target_mass
 
 SHORT = ["--beam_size", "2", "--max_output_ratio", "0.5", "--max_output_extra", "2"]
 LONG = "the " * 1025

@@ -12,7 +12,7 @@ SHORT = ["--beam_size", "3", "--max_output_ratio", "1", "--max_output_extra", "2
 
 @pytest.mark.parametrize("rules", [[], ["--rule", "dog=C.A.T.", "--rule", "Haus"]])
 def test_an_edited_text_is_not_scored_by_its_old_tokens(run, files, tmp_path, rules):
-    options = ["--mode", "cky", "--output", "jsonl", *rules, *SHORT]
+    options = ["--mode", "cky", "--format", "jsonl", *rules, *SHORT]
     _, output, _ = run("translate", "source.txt", *options)
     (tmp_path / "out.jsonl").write_text("\n".join(output) + "\n", encoding="utf-8")
     status, scores, _ = run("score", "out.jsonl", *SHORT)
@@ -41,7 +41,7 @@ def test_an_edited_text_is_not_scored_by_its_old_tokens(run, files, tmp_path, ru
 @pytest.mark.parametrize("depth", [501, 990, 100_000])
 @pytest.mark.parametrize("command", ["translate", "score"])
 def test_json_that_is_nested_too_deeply(run, command, depth):
-    options = ["--input", "jsonl", "--output", "jsonl"] if command == "translate" else ["-"]
+    options = ["--input", "jsonl", "--format", "jsonl"] if command == "translate" else ["-"]
     nested = '{"source": "the", "text": "the", "more": ' + "[" * depth + "]" * depth + "}"
     if command == "translate":
         nested = nested.replace('"text": "the", ', "")

@@ -9,13 +9,13 @@ import pytest
 from tiny_runs import tiny_bitexts
 from transformers import TrainerCallback
 
-from btg_seq2seq.cli import train
 from btg_seq2seq.cli.main import main
-from btg_seq2seq.decoding.translator import Translator
 from btg_seq2seq.evaluation import dev_metrics
 from btg_seq2seq.text import write_lines
-from btg_seq2seq.training.config import load_config
+from btg_seq2seq.training import run as training_run
 from btg_seq2seq.training.run import train as run
+from btg_seq2seq.training.settings.config import load_config
+from btg_seq2seq.translation.translator import Translator
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """
@@ -71,9 +71,11 @@ def test_from_files_to_a_model(
 
 
 class Interrupt(TrainerCallback):  # type: ignore[no-untyped-call, unused-ignore]
+    number = signal.SIGINT
+
     def on_step_begin(self, args, state, control, **kwargs):  # type: ignore[no-untyped-def]
         if state.global_step == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), self.number)
 
 
 def test_what_will_not_be_done_is_said(
@@ -136,17 +138,23 @@ def test_a_model_of_a_run_that_is_unfinished(
     assert "the run is unfinished" in errors
 
 
-def test_ctrl_c_says_how_to_go_on(
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_says_how_to_go_on(
     config: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    status: int,
 ) -> None:
+    monkeypatch.setattr(Interrupt, "number", number)
     monkeypatch.setattr(
-        train, "train", lambda *given, **options: run(*given, **options, callbacks=[Interrupt()])
+        training_run,
+        "train",
+        lambda *given, **options: run(*given, **options, callbacks=[Interrupt()]),
     )
     command = ["train", config, "--output", str(tmp_path / "run"), "--objective.flat_weight", "1"]
-    assert main(command) == 130
+    assert main(command) == status
     said = capsys.readouterr().err
     assert "this step will be finished and saved" in said
     assert "step-3" in said
@@ -154,6 +162,15 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch.undo()
     assert main(["train", "--resume", *command[1:]]) == 0
     assert "resuming from" in capsys.readouterr().err
+
+
+def test_quiet_training_says_nothing(
+    config: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--quiet", "--output", str(tmp_path / "run"), "--objective.flat-weight", "1"]
+    assert main(["train", *arguments, config]) == 0
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", "")
 
 
 @pytest.mark.parametrize(

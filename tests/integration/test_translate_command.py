@@ -14,7 +14,8 @@ from tiny_translators import contains_words
 
 import btg_seq2seq
 from btg_seq2seq import Translation
-from btg_seq2seq.cli import lines
+from btg_seq2seq.console import lines
+from btg_seq2seq.console.output import Output
 
 SHORT = ["--beam_size", "3", "--max_output_ratio", "1", "--max_output_extra", "2"]
 
@@ -88,7 +89,7 @@ def test_json_lines_keep_their_other_fields(run, tmp_path):
     rows = [{"id": 7, "source": "the dog saw", "more": {"é": [1]}}, {"source": ""}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n")
     status, output, _ = run(
-        "translate", "in.jsonl", "--output", "jsonl", "--rule", "dog=cat", "--nbest", 2, *SHORT
+        "translate", "in.jsonl", "--format", "jsonl", "--rule", "dog=cat", "--nbest", 2, *SHORT
     )
     assert status == 0
     first, second, third = map(json.loads, output)
@@ -107,31 +108,31 @@ def test_json_lines_keep_their_other_fields(run, tmp_path):
 def test_fields_that_would_be_overwritten_are_refused(run, tmp_path):
     rows = [{"source": "the dog"}, {"source": "saw", "text": "old", "id": 1, "mode": 2}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    status, output, errors = run("translate", "in.jsonl", "--output", "jsonl", *SHORT)
+    status, output, errors = run("translate", "in.jsonl", "--format", "jsonl", *SHORT)
     assert (status, len(output)) == (1, 1)
     assert "in.jsonl: line 2 has 'text', 'mode', which the output would overwrite" in errors
     assert run("translate", "in.jsonl", *SHORT)[0] == 0  # as text there is nothing to overwrite
 
-    _, translated, _ = run("translate", "--output", "jsonl", *SHORT, stdin=b"the dog\n")
+    _, translated, _ = run("translate", "--format", "jsonl", *SHORT, stdin=b"the dog\n")
     (tmp_path / "in.jsonl").write_text(translated[0] + "\n", encoding="utf-8")
-    status, scored, _ = run("score", "in.jsonl", "--output", "jsonl", *SHORT)
+    status, scored, _ = run("score", "in.jsonl", "--format", "jsonl", *SHORT)
     assert status == 0
     before, after = json.loads(translated[0]), json.loads(scored[0])
     assert {**before, "derivation": 0} == {name: after[name] for name in before} | {"derivation": 0}
     (tmp_path / "in.jsonl").write_text(scored[0] + "\n", encoding="utf-8")
     assert "has 'flat_log_prob', 'cky_log_prob'," in run(
-        "score", "in.jsonl", "--output", "jsonl", *SHORT
+        "score", "in.jsonl", "--format", "jsonl", *SHORT
     )[2]  # fmt: skip
     own = json.dumps({"source": "the", "text": "dog", "derivation": "mine"}).encode()
     assert "standard input: line 1 has 'derivation'," in run(
-        "score", "-", "--output", "jsonl", *SHORT, stdin=own
+        "score", "-", "--format", "jsonl", *SHORT, stdin=own
     )[2]  # fmt: skip
 
 
 def test_several_translations(run):
     _, output, _ = run("translate", "--nbest", 2, *SHORT, stdin=b"the dog\n\nsaw\n")
     fields = [line.split(" ||| ") for line in output]
-    assert [number for number, *_ in fields] == ["0", "0", "1", "2", "2"]
+    assert [number for number, *_ in fields] == ["1", "1", "2", "3", "3"]
     assert float(fields[0][2]) >= float(fields[1][2])
 
 
@@ -206,7 +207,7 @@ def test_hard_lines(run):
     assert status == 0
     assert len(output) == 4
     assert "line 4: " in errors
-    assert "max_cky_length" in errors
+    assert "--max-cky-length" in errors
 
 
 def test_as_a_process(model, tmp_path):
@@ -227,5 +228,5 @@ def test_as_a_process(model, tmp_path):
 
 
 def test_ends_of_lines_within_a_translation(capsys):
-    lines.write(["a\nb\r\nc", "d"])
+    Output().write(["a\nb\r\nc", "d"])
     assert capsys.readouterr().out == "a b  c\nd\n"

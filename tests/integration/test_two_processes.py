@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tiny_runs import tiny_bitexts, tiny_config
 
+from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.text import Bitext, write_lines
-from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
 
 ROOT = Path(__file__).parents[2]

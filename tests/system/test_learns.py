@@ -6,20 +6,20 @@ Each estimator finds trees, to a bar of its own; and the flat mode profits from 
 import pytest
 import torch
 
+from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, encode_bitext, train_tokenizer
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
-from btg_seq2seq.training.config import ModelConfig, TokenizerConfig, TrainConfig
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.derivation import Parsers
-from btg_seq2seq.training.optimisation import OptimisationConfig
-from btg_seq2seq.training.recombined import RecombinationConfig
 from btg_seq2seq.training.run import train
+from btg_seq2seq.training.settings.config import ModelConfig, TokenizerConfig, TrainConfig
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 
 def share_of_right_trees(parser, trees):

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.beam_search import length_batches, most_rows
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.settings import DecodingSettings
+from btg_seq2seq.decoding.search.beams import length_batches, most_rows
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 LENGTHS = [5, 2, 7, 3]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from btg_seq2seq.decoding.hypotheses import PhraseRecord
 from btg_seq2seq.decoding.long_sentences import in_source_order
-from btg_seq2seq.decoding.records import PhraseRecord
 
 
 def phrases_of(choices):

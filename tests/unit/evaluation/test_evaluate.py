@@ -5,13 +5,13 @@ import torch
 from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Translator
-from btg_seq2seq.decoding.alignment import best_derivations
-from btg_seq2seq.decoding.settings import DecodingSettings
 from btg_seq2seq.evaluation.evaluate import evaluate, parser_accuracy
 from btg_seq2seq.grammar import Tree
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import Bitext, train_tokenizer
 from btg_seq2seq.text.gold_trees import gold_trees, over_tokens
+from btg_seq2seq.translation.alignment import best_derivations
 
 SOURCE = ["the dog saw it", "", "it saw the dog", "the dog"]
 TARGET = ["saw it the dog", "", "the dog it saw", "it"]

@@ -325,16 +325,16 @@ def test_broken_directories(tmp_path):
         Backbone.load(tmp_path)
     model = Backbone.load(tiny_config("t5")).model
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")  # pickles are not read
-    with pytest.raises(ValueError, match=r"pytorch_model\.bin only, is converted by"):
+    with pytest.raises(ValueError, match=r"how to convert pytorch_model\.bin"):
         Backbone.load(tmp_path)
     weights = model.state_dict()
     del weights["decoder.block.1.layer.0.SelfAttention.q.weight"]
     model.save_pretrained(tmp_path, state_dict=weights)
-    with pytest.raises(ValueError, match=r"lacks 1 of the weights.*decoder\.block\.1"):
+    with pytest.raises(ValueError, match=r"1 of its weights are missing.*decoder\.block\.1"):
         Backbone.load(tmp_path)
     complete = (tmp_path / "model.safetensors").read_bytes()
     (tmp_path / "model.safetensors").write_bytes(complete[: len(complete) // 2])
-    with pytest.raises(ValueError, match=f"cannot load a backbone from .*{tmp_path.name}"):
+    with pytest.raises(ValueError, match=f"cannot load a model from .*{tmp_path.name}"):
         Backbone.load(tmp_path)
 
 

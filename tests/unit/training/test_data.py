@@ -5,7 +5,6 @@ from tiny_tokenizers import multilingual
 
 from btg_seq2seq.text import Bitext, train_tokenizer, write_lines
 from btg_seq2seq.text.frames import Frames
-from btg_seq2seq.training.config import DataConfig, ModelConfig, TrainConfig
 from btg_seq2seq.training.data import (
     Bitexts,
     build_tokenizer,
@@ -15,6 +14,7 @@ from btg_seq2seq.training.data import (
     set_languages,
     too_long_for_the_grammar,
 )
+from btg_seq2seq.training.settings.config import DataConfig, ModelConfig, TrainConfig
 
 
 def ids(tokenizer, *tokens):

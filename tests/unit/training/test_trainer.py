@@ -12,7 +12,7 @@ from btg_seq2seq.text import Bitext
 from btg_seq2seq.training import run as run_module
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.objective import BTGObjective
+from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.run import train
 
 

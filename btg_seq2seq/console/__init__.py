@@ -1,0 +1,1 @@
+"""What the commands share: arguments, lines, messages and output."""

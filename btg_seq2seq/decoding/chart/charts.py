@@ -1,0 +1,247 @@
+"""The chart of cky decoding: phrase candidates and a tree CRF's scores become K-best strings.
+
+A cell holds the best K different strings with the sum of the probabilities of their derivations
+inside the chart. The work is done in ``kernels``; here are its inputs and results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from btg_seq2seq.decoding.chart.kernels import chart_kernels, outside_kernels, string_kernels
+from btg_seq2seq.decoding.hypotheses import PhraseRecord, Tokens
+from btg_seq2seq.grammar import spans
+from btg_seq2seq.grammar.kernels.compiled import over_batch
+from btg_seq2seq.grammar.packing import span_count, split_count
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+NO_RULE = -1
+
+
+class Strings(NamedTuple):
+    """Token strings, one behind the other."""
+
+    tokens: Integers  # of all strings
+    lengths: Integers  # [strings]
+    log_probs: Floats  # [strings]
+    rules: Integers  # [strings]: which rule a string is from, or NO_RULE
+    offsets: Integers  # [strings + 1]: where each begins, and the end
+
+
+class StringPool:
+    """Strings that charts and results refer to by number; more can always be added."""
+
+    def __init__(self) -> None:
+        self._chunks: list[tuple[Integers, Integers, Floats, Integers]] = []
+        self._all: Strings | None = None
+        self.size = 0
+
+    def add(self, tokens: Any, lengths: Any, log_probs: Any, rule: int = NO_RULE) -> int:
+        """Append strings, whose ``tokens`` stand in one row; returns the number of the first."""
+        lengths = np.asarray(lengths, np.int64)
+        rules = np.full(len(lengths), rule, np.int64)
+        chunk = (np.asarray(tokens, np.int64), lengths, np.asarray(log_probs, np.float64), rules)
+        self._chunks.append(chunk)
+        self._all = None
+        self.size += len(lengths)
+        return self.size - len(lengths)
+
+    @property
+    def all(self) -> Strings:
+        """The strings so far."""
+        if self._all is None:
+            empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+            columns = zip(empty, *self._chunks, strict=True)
+            tokens, lengths, log_probs, rules = (np.concatenate(column) for column in columns)
+            self._chunks = [(tokens, lengths, log_probs, rules)]
+            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+            self._all = Strings(tokens, lengths, log_probs, rules, offsets)
+        return self._all
+
+    def tokens(self, string: int) -> Tokens:
+        """One string."""
+        begin, end = self.all.offsets[string : string + 2]
+        return tuple(self.all.tokens[begin:end].tolist())
+
+    def phrase(self, start: int, stop: int, string: int) -> PhraseRecord:
+        """One string as the translation of a span."""
+        rule = int(self.all.rules[string])
+        return PhraseRecord(
+            *(start, stop, self.tokens(string), float(self.all.log_probs[string])),
+            None if rule == NO_RULE else rule,
+        )
+
+    def joined(self, other: StringPool) -> StringPool:
+        """This pool's strings and then the other's."""
+        result = StringPool()
+        result._chunks = [*self._chunks, *other._chunks]
+        result.size = self.size + other.size
+        return result
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What the chart of one sentence is made of.
+
+    ``leaf_begins`` and ``leaf_counts``, ``[spans]``: strings of the pool that a span can become as
+    a leaf; those of the whole sentence are sentence-level hypotheses. ``log_counts``,
+    ``[segments]``: log of p(n | x) over the summed weight of all trees with n leaves.
+    """
+
+    length: int
+    segments: int
+    scores: Floats  # [splits, 2]
+    leaf_begins: Integers
+    leaf_counts: Integers
+    log_counts: Floats
+
+
+@dataclass(frozen=True)
+class ChartString:
+    """A string of the root: its log mass, and its best derivation's log mass and leaves."""
+
+    log_mass: float
+    log_best: float
+    leaves: list[tuple[int, int, int]]  # start, stop, string of the pool; in target order
+    posterior: list[float]  # shares of derivations with 1, 2, ... leaves in the mass
+
+
+def run_charts(
+    charts: Sequence[Chart], pool: StringPool, beam_size: int, nbest: int | None
+) -> list[list[ChartString]]:
+    """Fill the charts and read the ``nbest`` strings of each, best first, or all."""
+    if not charts:
+        return []
+    if nbest is None:
+        wholes = max(int(chart.leaf_counts[span_count(chart.length - 1)]) for chart in charts)
+        nbest = wholes + 2 * beam_size * max(chart.segments for chart in charts)
+    strings, hashes = pool.all, np.zeros((pool.size, 2), np.int64)
+    offsets = strings.offsets
+    if pool.size:  # a broken model may find nothing at all
+        over_batch(string_kernels.hash_strings, pool.size, 50, offsets, strings.tokens, hashes)
+    largest = max(chart.segments for chart in charts)
+    batch, longest = len(charts), int(strings.lengths.max(initial=0))
+    log_counts = np.full((batch, largest), -np.inf)
+    for row, chart in zip(log_counts, charts, strict=True):
+        row[: chart.segments] = chart.log_counts
+    masses = np.full((batch, nbest, 2), -np.inf)
+    sizes = np.zeros((batch, nbest), np.int64)
+    leaves = np.zeros((batch, nbest, largest, 2), np.int64)
+    posteriors = np.zeros((batch, nbest, largest))
+    over_batch(
+        chart_kernels.decode,
+        batch,
+        10 * max(chart.length for chart in charts) ** 2 * largest * beam_size**2,
+        _sentences([chart.length for chart in charts], [chart.segments for chart in charts]),
+        np.concatenate([chart.scores for chart in charts]),
+        log_counts,
+        np.concatenate([chart.leaf_begins for chart in charts]),
+        np.concatenate([chart.leaf_counts for chart in charts]),
+        *(hashes, offsets, strings.log_probs, beam_size),
+        string_kernels.base_powers(longest * largest),
+        *(masses, sizes, leaves, posteriors),
+    )
+    places = spans(max(chart.length for chart in charts)).tolist()
+    return [
+        [
+            ChartString(
+                float(masses[b, rank, chart_kernels.MASS]),
+                float(masses[b, rank, chart_kernels.BEST]),
+                [(*places[place], string) for string, place in leaves[b, rank, :size].tolist()],
+                posteriors[b, rank, : chart.segments].tolist(),
+            )
+            for rank, size in enumerate(sizes[b].tolist())
+            if size
+        ]
+        for b, chart in enumerate(charts)
+    ]
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The trees that a sentence can have, without strings.
+
+    ``log_partitions[n - 1]``: log of the summed weights of trees with n leaves, minus infinity
+    where there are none; ``best[n - 1]``: packed spans of the best one's leaves.
+    """
+
+    log_partitions: Floats
+    best: list[list[int]]
+
+
+def skeletons(
+    scores: Sequence[Floats], lengths: Sequence[int], segments: Sequence[int], masks: Sequence[Any]
+) -> list[Skeleton]:
+    """What trees there are with the leaves that ``masks``, ``[spans]`` bool, allow."""
+    if not scores:
+        return []
+    largest = max(segments)
+    log_partitions = np.full((len(scores), largest), -np.inf)
+    leaves = np.full((len(scores), largest, largest, 2), -1, np.int64)
+    over_batch(
+        chart_kernels.best_trees,
+        len(scores),
+        10 * max(lengths) ** 2 * largest,
+        _sentences(lengths, segments),
+        np.concatenate(scores),
+        np.concatenate(masks).astype(np.int64),
+        *(log_partitions, leaves),
+    )
+    return [
+        Skeleton(
+            log_partitions[b, :most],
+            [leaves[b, n, : n + 1, 1].tolist() for n in range(most)],
+        )
+        for b, most in enumerate(segments)
+    ]
+
+
+def leaves_beside(
+    scores: Sequence[Floats],
+    lengths: Sequence[int],
+    log_counts: Sequence[Floats],
+    masks: Sequence[Any],
+    wanted: Sequence[Any],
+) -> list[Any]:
+    """All leaves, ``[spans]`` bool, of the best trees that have a wanted leaf.
+
+    For each leaf that is wanted, ``[spans]`` bool, and each number of leaves n for which
+    ``log_counts[n - 1]`` is finite, there is one such tree, if ``masks`` allow any. It costs no
+    more for many than for one.
+    """
+    if not scores:
+        return []
+    segments = [len(own) for own in log_counts]
+    counts = np.full((len(scores), max(segments)), -np.inf)
+    for row, own in zip(counts, log_counts, strict=True):
+        row[: len(own)] = own
+    kept = np.zeros(sum(map(len, masks)), np.int64)
+    over_batch(
+        outside_kernels.keep_trees,
+        len(scores),
+        20 * max(lengths) ** 2 * max(segments),
+        _sentences(lengths, segments),
+        np.concatenate(scores),
+        counts,
+        np.concatenate(masks).astype(np.int64),
+        np.concatenate(wanted).astype(np.int64),
+        kept,
+    )
+    ends = np.cumsum([len(mask) for mask in masks])
+    return np.split(kept.astype(bool), ends[:-1])
+
+
+def _sentences(lengths: Sequence[int], segments: Sequence[int]) -> Integers:
+    """Length, segments, and first split and span in the packed arrays, ``[batch, 4]``."""
+    rows, first_split, first_span = [], 0, 0
+    for length, most in zip(lengths, segments, strict=True):
+        rows.append((length, most, first_split, first_span))
+        first_split += split_count(length)
+        first_span += span_count(length)
+    return np.array(rows, np.int64)

@@ -1,0 +1,311 @@
+"""The chart of cky decoding, compiled: sums of probabilities over derivations, string by string.
+
+A cell is a source span, a number of leaves and an orientation, and holds strings (see
+``string_kernels``). Each has the log of its summed mass, and the best single derivation with
+pointers to the parts. Masses are products of split weights (not normalised), so that all strings
+of a cell share a factor; the roots are divided by the sum over all trees.
+
+A cell is complete before it is pruned: all pairs of strings of all pairs of parts.
+"""
+
+import numpy as np
+
+from btg_seq2seq.decoding.chart.kernels.string_kernels import (
+    FIRST,
+    HASH,
+    LENGTH,
+    OTHER_HASH,
+    SECOND,
+    best_rows,
+    larger,
+    multiply,
+    new_table,
+    put,
+    reduce_sum,
+    with_room,
+)
+from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
+
+LOG_TWO = np.log(2.0)
+NEVER = 1 << 30  # more leaves than any tree has
+# Of a string's masses: the sum over derivations, and the best of them.
+MASS, BEST = 0, 1
+
+
+@compiled
+def span(i, k):
+    """Packed index of ``[i, k)``."""
+    return k * (k - 1) // 2 + i
+
+
+@compiled
+def split(i, j, k):
+    """Packed index of the split of ``[i, k)`` at j."""
+    return k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2 + i
+
+
+@compiled
+def parts(i, j, k, orientation):
+    """The parts of a split in target order, as packed spans, and the label that the first has.
+
+    Of several splits that say the same, one stands: straight nodes have an inverted first part,
+    inverted ones a straight one.
+    """
+    if orientation == STRAIGHT:
+        return span(i, j), span(j, k), INVERTED
+    return span(j, k), span(i, j), STRAIGHT
+
+
+@compiled
+def least_leaves(length, counts):
+    """Fewest leaves that cover each span, ``[spans]``, where ``counts[span]`` leaves exist."""
+    least = np.full(length * (length + 1) // 2, NEVER, np.int64)
+    for k in range(1, length + 1):
+        for i in range(k - 1, -1, -1):
+            fewest = NEVER
+            if counts[span(i, k)] > 0:
+                fewest = 1
+            else:
+                for j in range(i + 1, k):
+                    fewest = min(fewest, least[span(i, j)] + least[span(j, k)])
+            least[span(i, k)] = min(fewest, NEVER)
+    return least
+
+
+@compiled
+def join(cell, part, weight, strings, masses, powers, table, base, count):
+    """Put every pair of strings of two cells, ``part[0]:part[1]`` first, into the table.
+
+    A table is its slots, strings and sums; returns it and the number of strings in it.
+    """
+    slots, keys, sums = table
+    width = part[1] - part[0]
+    for a in range(cell[0], cell[1] if width > 0 else cell[0]):
+        slots, keys, sums = with_room((slots, keys, sums), base, count, width)
+        for b in range(part[0], part[1]):
+            length = strings[b, LENGTH]
+            one = multiply(strings[a, HASH], powers[length, 0]) + strings[b, HASH]
+            other = multiply(strings[a, OTHER_HASH], powers[length, 1]) + strings[b, OTHER_HASH]
+            name = reduce_sum(one), reduce_sum(other), strings[a, LENGTH] + length
+            mass = weight + masses[a, MASS] + masses[b, MASS]
+            best = weight + masses[a, BEST] + masses[b, BEST]
+            count = put((slots, keys, sums), base, count, name, (a, b), mass, best)
+    return (slots, keys, sums), count
+
+
+@compiled
+def put_all(rows, factor, strings, masses, table, base, count):
+    """Put the strings ``rows[0]:rows[1]`` of a cell into the table, times a factor."""
+    table = with_room(table, base, count, rows[1] - rows[0])
+    for row in range(rows[0], rows[1]):
+        name = strings[row, HASH], strings[row, OTHER_HASH], strings[row, LENGTH]
+        parts = strings[row, FIRST], strings[row, SECOND]
+        mass, best = factor + masses[row, MASS], factor + masses[row, BEST]
+        count = put(table, base, count, name, parts, mass, best)
+    return table, count
+
+
+@compiled
+def close_cell(table, count, beam, strings, masses, used):
+    """Append the best strings of a finished table to those of the chart."""
+    _, keys, sums = table
+    chosen = best_rows(sums, keys, count, beam)
+    strings, masses = larger(strings, used + len(chosen)), larger(masses, used + len(chosen))
+    for row in chosen:
+        strings[used] = keys[row]
+        masses[used, MASS], masses[used, BEST] = sums[row, 0], sums[row, 2]
+        used += 1
+    return strings, masses, used
+
+
+@compiled
+def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
+    """Cells of one leaf; returns how many strings there are.
+
+    A leaf has the same strings with both labels; the plane of either label has the sums.
+    """
+    hashes, offsets, log_probs = pool
+    used = 0
+    for place in range(len(leaf_counts)):
+        for plane in (STRAIGHT, EITHER):
+            begins[0, plane, place] = used
+            for s in range(leaf_begins[place], leaf_begins[place] + leaf_counts[place]):
+                strings[used, HASH], strings[used, OTHER_HASH] = hashes[s, 0], hashes[s, 1]
+                strings[used, LENGTH] = offsets[s + 1] - offsets[s]
+                strings[used, FIRST], strings[used, SECOND] = s, -1 - place
+                mass = log_probs[s] + (LOG_TWO if plane == EITHER else 0.0)
+                masses[used, MASS] = masses[used, BEST] = mass
+                used += 1
+            ends[0, plane, place] = used
+    begins[0, INVERTED], ends[0, INVERTED] = begins[0, STRAIGHT], ends[0, STRAIGHT]
+    return used
+
+
+@compiled
+def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, powers):
+    """All cells of a sentence: strings, their masses, and where each cell's strings are.
+
+    ``pool``: hashes, offsets and log-probabilities of the strings in leaves. Rows
+    ``begins[leaves - 1, plane, span]`` to ``ends`` of the strings belong to a cell.
+    """
+    spans = len(leaf_counts)
+    begins = np.zeros((segments, 3, spans), np.int64)
+    ends = np.zeros((segments, 3, spans), np.int64)
+    room = 2 * leaf_counts.sum() + 1024
+    strings, masses = np.empty((room, 5), np.int64), np.empty((room, 2), np.float64)
+    used = fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends)
+    table, base = new_table(1024), 1
+    least = least_leaves(length, leaf_counts)
+    for k in range(2, length + 1):
+        for i in range(k - 2, -1, -1):
+            # The words around need leaves too: what no tree can use is never filled.
+            before = least[span(0, i)] if i > 0 else 0
+            behind = least[span(k, length)] if k < length else 0
+            most, place = min(segments - before - behind, k - i), span(i, k)
+            for leaves in range(max(2, least[place]), most + 1):
+                cells = begins[leaves - 1], ends[leaves - 1]
+                for orientation in (STRAIGHT, INVERTED):
+                    count = 0
+                    for j in range(i + 1, k):
+                        weight = scores[split(i, j, k), orientation]
+                        if weight == -np.inf:
+                            continue
+                        one, other, label = parts(i, j, k, orientation)
+                        for m in range(least[one], leaves - least[other] + 1):
+                            first = begins[m - 1, label, one], ends[m - 1, label, one]
+                            rest = leaves - m - 1
+                            second = begins[rest, EITHER, other], ends[rest, EITHER, other]
+                            table, count = join(
+                                first, second, weight, strings, masses, powers, table, base, count
+                            )
+                    cells[0][orientation, place] = used
+                    strings, masses, used = close_cell(table, count, beam, strings, masses, used)
+                    cells[1][orientation, place] = used
+                    base += count
+                # Either orientation: the strings of both, which stand side by side.
+                rows = cells[0][STRAIGHT, place], used
+                table, count = put_all(rows, 0.0, strings, masses, table, base, 0)
+                cells[0][EITHER, place] = used
+                strings, masses, used = close_cell(table, count, count, strings, masses, used)
+                cells[1][EITHER, place] = used
+                base += count
+    return strings, masses, begins, ends
+
+
+@compiled
+def write_leaves(strings, first, second, leaves):
+    """Strings and packed spans of a derivation's leaves in target order, ``[leaves, 2]``."""
+    stack, depth, count = np.empty((leaves.shape[0] + 1, 2), np.int64), 1, 0
+    stack[0, 0], stack[0, 1] = first, second
+    while depth > 0:
+        depth -= 1
+        first, second = stack[depth, 0], stack[depth, 1]
+        if second < 0:
+            leaves[count, 0], leaves[count, 1] = first, -1 - second
+            count += 1
+        else:
+            stack[depth, 0], stack[depth, 1] = strings[second, FIRST], strings[second, SECOND]
+            stack[depth + 1, 0] = strings[first, FIRST]
+            stack[depth + 1, 1] = strings[first, SECOND]
+            depth += 2
+    return count
+
+
+@compiled
+def share(name, rows, factor, strings, masses):
+    """Mass, times a factor, that the rows of a cell give to the string ``name``."""
+    mass = 0.0
+    for row in range(rows[0], rows[1]):
+        if (
+            strings[row, HASH] == name[0]
+            and strings[row, OTHER_HASH] == name[1]
+            and strings[row, LENGTH] == name[2]
+        ):
+            mass += np.exp(factor + masses[row, MASS])
+    return mass
+
+
+@compiled
+def decode(
+    begin,
+    end,
+    sentences,
+    scores,
+    log_counts,
+    leaf_begins,
+    leaf_counts,
+    hashes,
+    offsets,
+    log_probs,
+    beam,
+    powers,
+    result_masses,
+    result_sizes,
+    result_leaves,
+    posteriors,
+):
+    """The best strings of sentences ``begin`` to ``end``, mixed over numbers of leaves.
+
+    ``sentences[b]``: length, most leaves, and where its splits and spans begin in the packed
+    ``scores`` and leaves. ``leaf_begins`` and ``leaf_counts``: strings of the pool that a leaf can
+    become; those of the whole sentence are for n = 1.
+    ``log_counts[b, n - 1]`` is added to the mass of trees with n leaves. Results: ``[b, rank]``
+    masses (summed, best), numbers of leaves, leaves as ``write_leaves`` has them, and
+    ``posteriors[b, rank, n - 1]``, the share of n leaves in the string's mass.
+    """
+    pool = hashes, offsets, log_probs
+    for b in range(begin, end):
+        length, segments, splits, spans = sentences[b]
+        own = slice(spans, spans + length * (length + 1) // 2)
+        strings, masses, begins, ends = fill_chart(
+            *(length, segments, scores[splits:], leaf_begins[own], leaf_counts[own]),
+            *(pool, beam, powers),
+        )
+        root, count, table = span(0, length), 0, new_table(64)
+        for n in range(1, segments + 1):
+            # A sentence as one leaf takes either label, but there is only one such tree.
+            plane = STRAIGHT if n == 1 else EITHER
+            if log_counts[b, n - 1] > -np.inf:
+                rows = begins[n - 1, plane, root], ends[n - 1, plane, root]
+                factor = log_counts[b, n - 1]
+                table, count = put_all(rows, factor, strings, masses, table, 1, count)
+        _, keys, sums = table
+        chosen = best_rows(sums, keys, count, result_masses.shape[1])
+        for rank in range(len(chosen)):
+            row = chosen[rank]
+            result_masses[b, rank, MASS] = sums[row, 0]
+            result_masses[b, rank, BEST] = sums[row, 2]
+            result_sizes[b, rank] = write_leaves(
+                strings, keys[row, FIRST], keys[row, SECOND], result_leaves[b, rank]
+            )
+            name = keys[row, HASH], keys[row, OTHER_HASH], keys[row, LENGTH]
+            for n in range(1, segments + 1):
+                plane = STRAIGHT if n == 1 else EITHER
+                rows = begins[n - 1, plane, root], ends[n - 1, plane, root]
+                factor = log_counts[b, n - 1] - sums[row, 0]
+                posteriors[b, rank, n - 1] = share(name, rows, factor, strings, masses)
+
+
+@compiled
+def best_trees(begin, end, sentences, scores, leaf_counts, log_partitions, leaves):
+    """For each number of leaves, the sum over all trees and the leaves of the best one.
+
+    The chart again, with the empty string in every leaf that ``leaf_counts`` (0 or 1) allows.
+    ``log_partitions[b, n - 1]``; ``leaves[b, n - 1]`` as ``write_leaves`` has them.
+    """
+    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1)
+    powers = np.ones((1, 2), np.int64)
+    for b in range(begin, end):
+        length, segments, splits, spans = sentences[b]
+        own = leaf_counts[spans : spans + length * (length + 1) // 2]
+        strings, masses, begins, ends = fill_chart(
+            length, segments, scores[splits:], np.zeros_like(own), own, pool, 1, powers
+        )
+        root = span(0, length)
+        for n in range(1, segments + 1):
+            row = begins[n - 1, EITHER, root]
+            if row < ends[n - 1, EITHER, root]:
+                log_partitions[b, n - 1] = masses[row, MASS]
+                first, second = strings[row, FIRST], strings[row, SECOND]
+                write_leaves(strings, first, second, leaves[b, n - 1])

@@ -1,0 +1,110 @@
+"""The best trees that have a given span as a leaf, compiled: one pass for all spans.
+
+Around a span there is the rest of a tree. How good the best rest is depends on its number of leaves
+and on the label that it asks of the span, but not on what is inside: so the rests of all spans are
+found together, from the root down. A rest and its span as a leaf are a tree.
+"""
+
+# numba types these functions when it compiles them.
+
+import numpy as np
+
+from btg_seq2seq.decoding.chart.kernels.chart_kernels import (
+    BEST,
+    LOG_TWO,
+    fill_chart,
+    parts,
+    span,
+    split,
+    write_leaves,
+)
+from btg_seq2seq.decoding.chart.kernels.string_kernels import FIRST, SECOND
+from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
+
+# Where a rest comes from: the parent's rest by its leaves, label and span, and the sibling's row.
+LEAVES, LABEL, PARENT, SIBLING = 0, 1, 2, 3
+
+
+@compiled
+def offer(rests, origins, weight, sibling, masses, parent):
+    """Let the first of some rests grow from its parent's and a sibling, if that is better."""
+    if sibling[0] < sibling[1]:
+        value = weight + masses[sibling[0], BEST]
+        if value > rests[0]:
+            rests[0] = value
+            origins[0, LEAVES], origins[0, LABEL], origins[0, PARENT] = parent
+            origins[0, SIBLING] = sibling[0]
+
+
+@compiled
+def best_rests(length, segments, scores, masses, begins, ends):
+    """Log weights ``[leaves, label, span]`` of the best rests, and their origins ``[..., 4]``."""
+    spans = length * (length + 1) // 2
+    rests = np.full((segments, 3, spans), -np.inf)
+    origins = np.zeros((segments, 3, spans, 4), np.int64)
+    rests[0, EITHER, span(0, length)] = 0.0
+    for k in range(length, 1, -1):
+        for i in range(k - 1):
+            place = span(i, k)
+            for leaves in range(segments - 1):
+                for orientation in (STRAIGHT, INVERTED):
+                    label = EITHER
+                    if rests[leaves, orientation, place] > rests[leaves, EITHER, place]:
+                        label = orientation
+                    rest, parent = rests[leaves, label, place], (leaves, label, place)
+                    for j in range(i + 1, k if rest > -np.inf else i + 1):
+                        weight = rest + scores[split(i, j, k), orientation]
+                        if weight == -np.inf:
+                            continue
+                        one, other, asked = parts(i, j, k, orientation)
+                        for m in range(1, segments - leaves):
+                            second = begins[m - 1, EITHER, other], ends[m - 1, EITHER, other]
+                            first = begins[m - 1, asked, one], ends[m - 1, asked, one]
+                            offer(
+                                rests[leaves + m, asked, one:],
+                                origins[leaves + m, asked, one:],
+                                *(weight, second, masses, parent),
+                            )
+                            offer(
+                                rests[leaves + m, EITHER, other:],
+                                origins[leaves + m, EITHER, other:],
+                                *(weight, first, masses, parent),
+                            )
+    return rests, origins
+
+
+@compiled
+def keep_trees(begin, end, sentences, scores, log_counts, leaf_counts, wanted, kept):
+    """Mark all leaves of the best tree with each wanted leaf, for every number of leaves.
+
+    ``leaf_counts``, ``wanted`` and ``kept`` are packed by spans, 0 or 1; trees with n leaves count
+    where ``log_counts[b, n - 1]`` is finite. A wanted leaf that no tree can have is not marked.
+    """
+    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1)
+    powers = np.ones((1, 2), np.int64)
+    for b in range(begin, end):
+        length, segments, splits, spans = sentences[b]
+        own = leaf_counts[spans : spans + length * (length + 1) // 2]
+        strings, masses, begins, ends = fill_chart(
+            length, segments, scores[splits:], np.zeros_like(own), own, pool, 1, powers
+        )
+        rests, origins = best_rests(length, segments, scores[splits:], masses, begins, ends)
+        leaves = np.empty((segments, 2), np.int64)
+        for leaf in range(len(own)):
+            if wanted[spans + leaf] == 0 or own[leaf] == 0:
+                continue
+            for n in range(2, segments + 1):
+                label, best = EITHER, rests[n - 1, EITHER, leaf] + LOG_TWO
+                for other in (STRAIGHT, INVERTED):
+                    if rests[n - 1, other, leaf] > best:
+                        label, best = other, rests[n - 1, other, leaf]
+                if best == -np.inf or log_counts[b, n - 1] == -np.inf:
+                    continue
+                kept[spans + leaf] = 1
+                rest, place = n - 1, leaf
+                while rest > 0:
+                    rest, label, place, row = origins[rest, label, place]
+                    first, second = strings[row, FIRST], strings[row, SECOND]
+                    for written in range(write_leaves(strings, first, second, leaves)):
+                        kept[spans + leaves[written, 1]] = 1

@@ -1,0 +1,1 @@
+"""Beam search over sentences and phrases."""

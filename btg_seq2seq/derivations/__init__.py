@@ -1,0 +1,1 @@
+"""How a sentence pair is cut into aligned phrases: parsers, draws, sums over segmentations."""

@@ -1,0 +1,1 @@
+"""New sentence pairs from the derivations of a bitext."""

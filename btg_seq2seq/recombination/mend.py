@@ -1,0 +1,152 @@
+"""Derivations mended by what recurs: of phrases that look wrong, boundaries are moved.
+
+A phrase may be cut wrongly in all of its sentences, and its neighbours with it. They occur in other
+company too, where they are right: so a boundary is moved to where the phrase pairs of the sentence
+are known from other sentences. Where a phrase is frequent, it is known in its wrong form, and no
+sentence alone would be better off: then the boundary is moved in all of its sentences at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise, product
+
+from btg_seq2seq.derivations.proposals import FARTHEST
+from btg_seq2seq.recombination.collect import Derivations
+from btg_seq2seq.recombination.slots import TokenPair
+from btg_seq2seq.text.batches import EncodedBitext
+
+Phrases = Sequence[Sequence[int]]  # source start and stop, target start and stop; in target order
+Moves = dict[int, list[list[int]]]  # by sentence, its phrases with a boundary moved
+
+
+def mended(
+    derivations: Derivations,
+    examples: EncodedBitext,
+    sentences: Collection[int],
+    continuing: Collection[int] = frozenset(),
+) -> Derivations:
+    """Derivations in which these sentences have, if need be, boundaries moved.
+
+    Never into a word, see ``continuing_tokens``; and no phrase gets longer than the longest that
+    there is on its side.
+    """
+    mending = _Mending(derivations, examples, frozenset(continuing))
+    mending.move_together(sentences)
+    for sentence in sorted(sentences):
+        mending.move_alone(sentence)
+    return Derivations.packed(mending.rows, derivations.prefix)
+
+
+class _Mending:
+    """The phrases of all sentences, and how often each phrase pair occurs among them."""
+
+    def __init__(
+        self, derivations: Derivations, examples: EncodedBitext, continuing: frozenset[int]
+    ) -> None:
+        self.examples, self.prefix, self.continuing = examples, derivations.prefix, continuing
+        self.rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]
+        self.counts = Counter(
+            pair for sentence, own in enumerate(self.rows) for pair in self.pairs(sentence, own)
+        )
+        lengths = derivations.spans[:, 1::2] - derivations.spans[:, ::2]  # [phrases, 2]
+        self.longest: list[int] = lengths.max(0, initial=0).tolist()
+
+    def tokens(self, sentence: int) -> tuple[Sequence[int], Sequence[int]]:
+        """Source and target of a sentence."""
+        return self.examples.source[sentence][self.prefix :], self.examples.target[sentence]
+
+    def pairs(self, sentence: int, phrases: Phrases) -> list[TokenPair]:
+        """What the phrases of a sentence are."""
+        source, target = self.tokens(sentence)
+        return [
+            (tuple(source[start:stop]), tuple(target[first:last]))
+            for start, stop, first, last in phrases
+        ]
+
+    def move_alone(self, sentence: int) -> None:
+        """Move a boundary of a sentence on either side to where its phrase pairs recur."""
+        self.counts.subtract(self.pairs(sentence, self.rows[sentence]))
+        choices = list(self.moved(sentence))
+        scores = [
+            sum(math.log1p(self.counts[pair]) for pair in self.pairs(sentence, choice))
+            for choice in choices
+        ]
+        self.rows[sentence] = choices[scores.index(max(scores))]  # the first of equals: as it is
+        self.counts.update(self.pairs(sentence, self.rows[sentence]))
+
+    def move_together(self, sentences: Collection[int]) -> None:
+        """Move a boundary of a phrase pair in all of these sentences that have it.
+
+        Done where it makes more of all phrase pairs recur, by the score that ``move_alone`` gives a
+        sentence, summed; each sentence is changed once at most.
+        """
+        together: defaultdict[tuple[TokenPair, TokenPair], Moves] = defaultdict(dict)
+        for sentence in sorted(sentences):
+            before = self.pairs(sentence, self.rows[sentence])
+            for choice in self.moved(sentence, both=False):
+                for old, new in zip(before, self.pairs(sentence, choice), strict=True):
+                    if old != new:
+                        together[old, new][sentence] = choice
+        several = [moves for moves in together.values() if len(moves) > 1]
+        gains = [self.gain(self.change(moves)) for moves in several]
+        best_first = sorted(range(len(several)), key=gains.__getitem__, reverse=True)
+        changed: set[int] = set()
+        for place in (place for place in best_first if gains[place] > 0):
+            moves = {key: choice for key, choice in several[place].items() if key not in changed}
+            difference = self.change(moves)
+            if len(moves) > 1 and self.gain(difference) > 0:
+                self.counts.update(difference)
+                changed |= moves.keys()
+                for sentence, choice in moves.items():
+                    self.rows[sentence] = choice
+
+    def change(self, moves: Moves) -> Counter[TokenPair]:
+        """How many more of each phrase pair there would be."""
+        difference: Counter[TokenPair] = Counter()
+        for sentence, choice in moves.items():
+            difference.update(self.pairs(sentence, choice))
+            difference.subtract(self.pairs(sentence, self.rows[sentence]))
+        return difference
+
+    def gain(self, difference: Counter[TokenPair]) -> float:
+        """What a change is worth."""
+        return sum(
+            math.lgamma(self.counts[pair] + more + 1) - math.lgamma(self.counts[pair] + 1)
+            for pair, more in difference.items()
+        )
+
+    def moved(self, sentence: int, both: bool = True) -> Iterator[list[list[int]]]:
+        """The phrases as they are, and all with one boundary moved in the source, the target, both.
+
+        No phrase gets lost, and their order stays the same.
+        """
+        phrases = self.rows[sentence]
+        sides = [[(0, 0), *self.moves(phrases, *side)] for side in enumerate(self.tokens(sentence))]
+        for (source, by), (target, far) in product(*sides):
+            if by and far and not both:
+                continue
+            yield [
+                [
+                    start + by * (start == source),
+                    stop + by * (stop == source),
+                    first + far * (first == target),
+                    last + far * (last == target),
+                ]
+                for start, stop, first, last in phrases
+            ]
+
+    def moves(
+        self, phrases: Phrases, side: int, tokens: Sequence[int]
+    ) -> Iterator[tuple[int, int]]:
+        """Boundaries between two phrases on a side, and by how much each can be moved."""
+        spans = sorted((phrase[2 * side], phrase[2 * side + 1]) for phrase in phrases)
+        for (start, boundary), (_, stop) in pairwise(spans):
+            room = max(self.longest[side], boundary - start, stop - boundary)
+            least = max(start + 1, stop - room, boundary - FARTHEST)
+            most = min(stop - 1, start + room, boundary + FARTHEST)
+            for new in range(least, most + 1):
+                if new != boundary and tokens[new] not in self.continuing:
+                    yield boundary, new - boundary

@@ -1,0 +1,1 @@
+"""The loss: phases, estimators and their terms."""

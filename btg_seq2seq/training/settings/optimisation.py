@@ -1,0 +1,149 @@
+"""Settings of the optimiser, of batches and of what a run measures and keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from btg_seq2seq.checks import at_least
+from btg_seq2seq.errors import UserError
+from btg_seq2seq.options.wording import did_you_mean
+
+DEFAULT_BATCH_SIZE = 64
+# Measures of which less is better, beside every loss: its parts, and what programs may measure.
+LESS_IS_BETTER = {"flat", "phrases", "reverse", "parsing", "divergence"}
+LESS_IS_BETTER |= {"prior", "posterior", "leaves", "perplexity", "ter", "aer"}
+LOSSES = ("loss", "flat")  # of every evaluation; other terms depend on the estimator and the step
+TRANSLATIONS = ("bleu", "chrf", "exact_match")  # measures of translate_dev sentences
+TREES = ("posterior_trees", "prior_trees")  # measures of gold trees
+ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
+
+
+@dataclass
+class OptimisationConfig:
+    """How long and how fast to learn, and what to keep."""
+
+    steps: int = 10_000
+    """Updates of the weights. A run may be resumed with more; evaluations from before are then
+    compared with others although schedules may end elsewhere."""
+
+    batch_size: int | None = None
+    """Sentence pairs in a batch, over all processes; 64 if batch_tokens is not given either."""
+
+    batch_tokens: int | None = None
+    """Or: tokens in a batch, of the longer side."""
+
+    accumulate: int = 1
+    """Batches for each update: more of them need no more memory."""
+
+    parts: int = 3
+    """Parts in which a batch is computed where phrases are learned, one after the other: it gives
+    the same update, but for dropout, with less memory. A small model on short sentences is faster
+    with 1."""
+
+    learning_rate: float = 1e-3
+    """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
+
+    parser_learning_rate: float | None = None
+    """Learning rate of the three parsers; nothing: the same."""
+
+    betas: tuple[float, float] = (0.9, 0.98)
+    """Decay of AdamW's averages."""
+
+    weight_decay: float = 0.0
+    """Of AdamW; not for biases and norms."""
+
+    clip: float = 1.0
+    """Largest norm of a gradient; 0: no limit."""
+
+    schedule: Literal["constant", "linear", "cosine", "inverse_sqrt"] = "constant"
+    """How the learning rate goes on after its warm-up; ``linear`` and ``cosine`` end at 0."""
+
+    warmup: int = 100
+    """Updates during which the learning rate rises from 0. (Plain seq2seq training first:
+    objective.flat_steps.)"""
+
+    bf16: bool = False
+    """Compute in bfloat16; weights stay float32. Pays from a hidden_size of about 256 on, or less
+    where segmentations are summed."""
+
+    log_every: int = 50
+    """Updates between lines of the log."""
+
+    eval_every: int = 500
+    """Updates between evaluations on the dev set."""
+
+    save_every: int | None = None
+    """Updates between checkpoints; nothing: as often as evaluations. The best is always saved."""
+
+    translate_dev: int = 200
+    """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
+    to measure bleu, chrf and exact_match; 0: none."""
+
+    metric: str = "loss"
+    """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
+    token), ``bleu``, ``chrf``, ``exact_match`` or, with gold trees of the dev set,
+    ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others. Those from
+    before the parsers learn (objective.flat_steps, uniform_steps) do not count."""
+
+    patience: int | None = None
+    """Stop early after so many evaluations without a better one, counted from when the parsers
+    learn; nothing: never."""
+
+    final: Literal["best", "last"] = "best"
+    """Which checkpoint is the final model: the one that is best in metric (without a dev set, the
+    last), or the last one. With a schedule that ends at 0 the last is seldom worse, and few dev
+    sentences may not tell good checkpoints apart."""
+
+    average_checkpoints: int = 1
+    """The final model is the mean of so many last checkpoints; 1: see final."""
+
+    def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_tokens is not None:
+            raise UserError(
+                "give optimisation.batch_size or batch_tokens, one of the two, and null for the "
+                "other, such as --optimisation.batch-tokens null"
+            )
+        counts = ("steps", "accumulate", "parts", "log_every", "eval_every", "average_checkpoints")
+        for name in (*counts, "batch_size", "batch_tokens", "save_every", "patience"):
+            at_least(1, f"optimisation.{name}", getattr(self, name))
+        for name in ("clip", "weight_decay", "warmup", "translate_dev"):
+            at_least(0, f"optimisation.{name}", getattr(self, name))
+        for name in ("learning_rate", "parser_learning_rate"):
+            rate = getattr(self, name)
+            if rate is not None and not rate > 0:
+                raise UserError(f"optimisation.{name} must be more than 0, not {rate}")
+
+    def check_metric(self, has_trees: bool) -> None:
+        """Refuse, before training, a metric that ``DevMetrics`` will not measure."""
+        metric = self.metric
+        if metric in TRANSLATIONS and not self.translate_dev:
+            raise UserError(
+                f"optimisation.metric is {metric}, which needs translations of the dev set: set "
+                "optimisation.translate_dev to more than 0"
+            )
+        if metric in TREES and not has_trees:
+            raise UserError(f"optimisation.metric is {metric}, which needs data.dev_trees")
+        if metric not in (*LOSSES, *TRANSLATIONS, *TREES):
+            known = (*LOSSES, *TRANSLATIONS, *TREES)
+            raise UserError(
+                f"optimisation.metric is {metric}, which not every evaluation measures; choose one "
+                f"of {', '.join(known)}{did_you_mean(metric, known)}"
+            )
+
+    @property
+    def batch(self) -> dict[str, int]:
+        """The size of a batch, as ``BucketSampler`` takes it."""
+        if self.batch_tokens is not None:
+            return {"batch_tokens": self.batch_tokens}
+        return {"batch_size": self.batch_size or DEFAULT_BATCH_SIZE}
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Updates between checkpoints."""
+        return self.save_every or self.eval_every
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether more of the metric is better."""
+        return not (self.metric.endswith("loss") or self.metric in LESS_IS_BETTER)

@@ -1,0 +1,1 @@
+"""Texts in, texts out: rules, translations with their derivations, alignments, scores."""

@@ -1,0 +1,174 @@
+"""Phrase tables: the phrase pairs that a model finds in text, in the format of Moses.
+
+From a bitext: the phrases of the most probable posterior derivations, each counted once. From
+sources alone: expected counts, the probability that the source parser makes a phrase of a span
+times the probability of a translation under the seq2seq model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from btg_seq2seq.decoding.chart.candidates import Place
+from btg_seq2seq.decoding.chart.cky import Prepared, prepare
+from btg_seq2seq.grammar import Span, spans
+from btg_seq2seq.text.words import words_of
+from btg_seq2seq.translation.prepared_texts import chunks
+from btg_seq2seq.translation.rules.files import SEPARATOR
+from btg_seq2seq.translation.source_text import SourceText
+from btg_seq2seq.translation.target_text import REPLACEMENT
+from btg_seq2seq.translation.translator import Translator
+
+
+@dataclass
+class _Entry:
+    count: float = 0.0
+    probability: float = 0.0  # summed over occurrences, weighted by their count
+
+
+class PhraseTable:
+    """Phrase pairs with their counts.
+
+    ``left_out`` counts those that cannot be written as words, and so not be read back as rules:
+    phrases that end inside of a word, or whose text the format cannot hold.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], _Entry] = defaultdict(_Entry)
+        self.left_out = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, source: str, target: str, count: float, log_prob: float) -> None:
+        """Count a pair; ``log_prob`` is the seq2seq model's, of the target given the source."""
+        texts = [" ".join(text.split()) for text in (source, target)]
+        if not all(texts) or any(SEPARATOR in text or REPLACEMENT in text for text in texts):
+            self.left_out += 1
+            return
+        entry = self._entries[texts[0], texts[1]]
+        entry.count += count
+        entry.probability += count * math.exp(log_prob)
+
+    def lines(self, min_probability: float = 0.0) -> Iterator[str]:
+        """Lines of Moses, sorted: ``source ||| target ||| scores ||| ||| counts``.
+
+        The scores are phi(source | target) and phi(target | source), relative frequencies in this
+        table, and p(target | source) of the seq2seq model. The counts are those of the target, of
+        the source, and of the pair. Pairs with a smaller phi(target | source) are left out.
+        """
+        of_source: dict[str, float] = defaultdict(float)
+        of_target: dict[str, float] = defaultdict(float)
+        for (source, target), entry in self._entries.items():
+            of_source[source] += entry.count
+            of_target[target] += entry.count
+        best_first = sorted(
+            self._entries.items(), key=lambda item: (item[0][0], -item[1].count, item[0][1])
+        )
+        for (source, target), entry in best_first:
+            forward = entry.count / of_source[source]
+            if entry.count > 0 and forward >= min_probability:
+                backward, model = entry.count / of_target[target], entry.probability / entry.count
+                counts = f"{of_target[target]:.6g} {of_source[source]:.6g} {entry.count:.6g}"
+                scores = f"{backward:.6g} {forward:.6g} {model:.6g}"
+                # Between scores and counts Moses has the alignment of words, which is not known.
+                yield f"{source} ||| {target} ||| {scores} ||| ||| {counts}"
+
+    def add_bitext(
+        self,
+        translator: Translator,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        segments: int | None = None,
+    ) -> list[int]:
+        """Count the phrases of the most probable derivation of each sentence pair.
+
+        Returns which pairs have none, because they are too long for the grammar.
+        """
+        too_long = []
+        for rank, pair in enumerate(translator.align(sources, targets, segments)):
+            if pair.derivation is None and pair.source.strip() and pair.text.strip():
+                too_long.append(rank)
+            for phrase in pair.derivation.phrases if pair.derivation else ():
+                if _is_words(pair.source, phrase.source_span) and _is_words(
+                    pair.text, phrase.target_span
+                ):
+                    self.add(phrase.source, phrase.target, 1.0, phrase.log_prob)
+                else:
+                    self.left_out += 1
+        return too_long
+
+    def add_sources(self, translator: Translator, texts: Sequence[str]) -> list[int]:
+        """Count what the source parser and the seq2seq model expect, for each sentence.
+
+        Returns which sentences were left out, because they are too long for a chart.
+        """
+        too_long, first = [], 0
+        for chunk in chunks(translator.read(texts), translator.settings):
+            too_long += [first + rank for rank in self._add_sources(translator, chunk)]
+            first += len(chunk)
+        return too_long
+
+    def _add_sources(self, translator: Translator, read: Sequence[SourceText]) -> list[int]:
+        ranks = [rank for rank, source in enumerate(read) if source.tokens]
+        sources = [read[rank] for rank in ranks]
+        framed = [translator.framed(source.tokens) for source in sources]
+        prepared = prepare(translator.model, framed, translator.settings)
+        plans = prepared.plans([()] * len(sources))
+        weights: dict[Place, float] = {}  # how probable it is that a span is a phrase
+        for row, plan in plans.items():
+            length = len(sources[row].tokens)
+            flat = math.exp(plan.log_counts[0])
+            weights[row, 0, length] = flat
+            for (start, stop), posterior in zip(
+                spans(length)[plan.kept].tolist(), plan.posterior[plan.kept], strict=True
+            ):
+                weights[row, start, stop] = (1 - flat) * float(posterior)
+        weights = {place: weight for place, weight in weights.items() if weight > 0}
+        prepared.candidates.fill(
+            place for place in weights if place[1:] != (0, len(sources[place[0]].tokens))
+        )
+        for place, weight in weights.items():
+            self._add_span(translator, sources[place[0]], prepared, place, weight)
+        return [rank for row, rank in enumerate(ranks) if row not in plans]
+
+    def _add_span(
+        self,
+        translator: Translator,
+        source: SourceText,
+        prepared: Prepared,
+        place: Place,
+        weight: float,
+    ) -> None:
+        """Count the translations of a span that is a phrase with probability ``weight``."""
+        _, start, stop = place
+        characters = source.characters(start, stop)
+        if not _is_words(source.text, characters):
+            self.left_out += 1
+            return
+        first, count = prepared.candidates.find(place)
+        for string in range(first, first + count):
+            phrase = prepared.candidates.pool.phrase(start, stop, string)
+            target, _ = translator.writer.write([(phrase.tokens, None)])
+            expected = weight * math.exp(phrase.log_prob)
+            self.add(source.text[slice(*characters)], target, expected, phrase.log_prob)
+
+
+def _is_words(text: str, span: Span) -> bool:
+    """Whether a span begins and ends where words do, white space aside."""
+    starts, stops = _borders(text)
+    inside = text[slice(*span)]
+    start = span[0] + len(inside) - len(inside.lstrip())
+    stop = start + len(inside.strip())
+    return start in starts and stop in stops
+
+
+@lru_cache(maxsize=2)
+def _borders(text: str) -> tuple[frozenset[int], frozenset[int]]:
+    """Where the words of a text begin and end; asked for each of its phrases."""
+    words = words_of(text)
+    return frozenset(word.start for word in words), frozenset(word.stop for word in words)

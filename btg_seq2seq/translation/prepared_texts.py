@@ -1,0 +1,191 @@
+"""Texts that are prepared once and translated by the grammar with any rules."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from btg_seq2seq.decoding.chart.cky import Prepared, prepare
+from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
+from btg_seq2seq.errors import UserError
+from btg_seq2seq.grammar.packing import split_count
+from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.translation.inputs import Target, check_pairs
+from btg_seq2seq.translation.rules.assignment import Assigner, Assignment
+from btg_seq2seq.translation.rules.rules import Rule, RuleSet
+from btg_seq2seq.translation.source_text import SourceText
+from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.writing import Written, log_sum, to_translation
+
+if TYPE_CHECKING:  # it makes these
+    from btg_seq2seq.translation.translator import Translator
+
+
+# Texts that are held in memory, encoded, at a time; their tokens, and splits in their charts.
+CHUNK, CHUNK_TOKENS, CHUNK_SPLITS = 256, 2**15, 2**23
+
+
+def chunks(
+    sources: Sequence[SourceText], settings: DecodingSettings
+) -> Iterator[Sequence[SourceText]]:
+    """Sources in order, no more of them at a time than fit into memory."""
+    first, tokens, splits = 0, 0, 0
+    for rank, source in enumerate(sources):
+        length = len(source.tokens)
+        own = split_count(length) if length <= settings.max_cky_length else 0
+        tokens, splits = tokens + length, splits + own
+        is_full = rank - first == CHUNK or tokens > CHUNK_TOKENS or splits > CHUNK_SPLITS
+        if is_full and rank > first:
+            yield sources[first:rank]
+            first, tokens, splits = rank, length, own
+    if sources:
+        yield sources[first:]
+
+
+class PreparedTexts:
+    """Texts with their encoder states and phrase candidates, to be translated with any rules.
+
+    What one call has decoded, the next one uses again: a sentence is encoded anew only if a rule
+    that is forced or kept ends inside of one of its tokens.
+    """
+
+    def __init__(
+        self, translator: Translator, sources: Sequence[SourceText], settings: DecodingSettings
+    ) -> None:
+        self.translator, self.sources, self.settings = translator, sources, settings
+        self._groups: list[Prepared] = []
+        # Where the tokens of a sentence were prepared: group and row.
+        self._places: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+
+    def translate(self, rules: Iterable[Rule] | RuleSet = (), nbest: int = 1) -> list[Translation]:
+        """Translate by the grammar with these rules; see ``Translator.translate``."""
+        check_nbest(nbest, self.settings)
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        assignments = self._assign(rule_set)
+        results = self._decode(assignments)
+        translations = [
+            to_translation(
+                self.translator.writer,
+                _with_ignored(assignment, result),
+                result.hypotheses,
+                nbest,
+                mode="cky",
+                fallback=result.fallback,
+                are_probabilities=not self.settings.length_normalised,
+            )
+            for assignment, result in zip(assignments, results, strict=True)
+        ]
+        if rule_set is not rules:
+            warn_about(rule_set)
+        return translations
+
+    def score(self, targets: Sequence[Target], rules: Iterable[Rule] | RuleSet = ()) -> list[float]:
+        """The log-probability with which ``translate`` reports each target under these rules.
+
+        Minus infinity where the beams have lost it. See ``Translator.score`` for targets, and for
+        probabilities that are exact.
+        """
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        check_pairs([source.text for source in self.sources], targets)
+        for sentence, target in enumerate(targets):
+            self.translator.check_target(target, sentence, self.settings)
+        assignments = self._assign(rule_set)
+        results = self._decode(assignments)
+        scores = []
+        for assignment, result, target in zip(assignments, results, targets, strict=True):
+            strings = {*self.translator.token_strings(target)}
+            text = target.text if isinstance(target, Translation) else None
+            found = [
+                own.log_prob
+                for own in result.hypotheses
+                if self._is_one_of(assignment, own, strings, text)
+            ]
+            is_empty = not assignment.source.tokens and not any(strings)
+            # Scores that are no probabilities are not added, as in ``to_translation``.
+            total = (
+                max(found, default=-math.inf) if self.settings.length_normalised else log_sum(found)
+            )
+            scores.append(0.0 if is_empty else total)
+        return scores
+
+    def _is_one_of(
+        self,
+        assignment: Assignment,
+        hypothesis: Hypothesis,
+        strings: Collection[tuple[int, ...]],
+        text: str | None,
+    ) -> bool:
+        """Whether a hypothesis has one of the token strings, and reads as the text, if there is."""
+        written = Written.of(self.translator.writer, assignment, hypothesis)
+        return written.tokens in strings and text in (None, written.text)
+
+    def _assign(self, rules: RuleSet) -> list[Assignment]:
+        """Find the rules in all texts."""
+        translator = self.translator
+        frame = len(translator.framed([]))
+        longest = None if translator.longest is None else translator.longest - frame
+        assigner = Assigner(translator.reader, translator.writer, rules, longest)
+        return [assigner.assign(source) for source in self.sources]
+
+    def encode(self, ranks: Iterable[int], sources: Sequence[SourceText]) -> None:
+        """Encode those of the sentences that are new, or have other tokens than before."""
+        new = [rank for rank in ranks if (rank, sources[rank].tokens) not in self._places]
+        if new:
+            framed = [self.translator.framed(sources[rank].tokens) for rank in new]
+            group = len(self._groups)
+            self._groups.append(prepare(self.translator.model, framed, self.settings))
+            for row, rank in enumerate(new):
+                self._places[rank, sources[rank].tokens] = group, row
+
+    def _decode(self, assignments: Sequence[Assignment]) -> list[CkyResult]:
+        """The strings of each sentence under its rules."""
+        results = [CkyResult([]) for _ in assignments]
+        ranks = [rank for rank, assignment in enumerate(assignments) if assignment.source.tokens]
+        self.encode(ranks, [assignment.source for assignment in assignments])
+        places = {rank: self._places[rank, assignments[rank].source.tokens] for rank in ranks}
+        for group, prepared in enumerate(self._groups):
+            rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
+            if rows:
+                spans = [assignments[rank].spans for rank in rows.values()]
+                # All that the chart has: token strings that read the same are added up.
+                found = prepared.decode(spans, None, list(rows))
+                for rank, result in zip(rows.values(), found, strict=True):
+                    results[rank] = result
+        return results
+
+
+def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
+    """The assignment with a notice for each rule that the decoder passed over."""
+    reason = "the sentence is too long for cky, and its source is none of the pieces"
+    if result.fallback is None:
+        reason = (
+            "max_segments, max_phrase_length, flat_weight and the rules that are forced leave no "
+            "tree in which its source is a phrase"
+        )
+    notices = [
+        f"rule {assignment.matches[rank].rule} does not compete: {reason}"
+        for rank in result.ignored
+    ]
+    return replace(assignment, notices=[*assignment.notices, *notices])
+
+
+def check_nbest(nbest: int, settings: DecodingSettings) -> None:
+    """A beam holds no more than so many translations."""
+    if not 1 <= nbest <= settings.beam_size:
+        raise UserError(
+            f"nbest={nbest} must lie between 1 and beam_size={settings.beam_size}; "
+            "widen the beam for more translations"
+        )
+
+
+def warn_about(rules: RuleSet) -> None:
+    """Say what is wrong with rules, and which of them matched nothing."""
+    for problem in rules.problems:
+        warnings.warn(problem, stacklevel=3)
+    unmatched = rules.unmatched
+    if unmatched:
+        several = f", and {len(unmatched) - 1:,} more" if len(unmatched) > 1 else ""
+        warnings.warn(f"rule {unmatched[0]} matched nothing{several}", stacklevel=3)

@@ -1,0 +1,1 @@
+"""Translation rules: what they say, where they come from, where they match."""

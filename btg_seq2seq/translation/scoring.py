@@ -1,0 +1,85 @@
+"""Probabilities of translations that are given, as text or as ``Translation``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from btg_seq2seq.decoding.chart.target_mass import TargetMass, target_mass
+from btg_seq2seq.decoding.hypotheses import Hypothesis
+from btg_seq2seq.errors import SentenceError
+from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.translation.rules.assignment import Assignment
+from btg_seq2seq.translation.source_text import SourceText
+from btg_seq2seq.translation.target_text import TargetWriter
+from btg_seq2seq.translation.translation import Derivation
+from btg_seq2seq.translation.writing import log_sum, to_translation
+
+
+@dataclass(frozen=True)
+class Score:
+    """How probable a translation is."""
+
+    flat_log_prob: float
+    """``log p(y | x)`` of the seq2seq model: what flat translation reports."""
+
+    cky_log_prob: float
+    """The same for the grammar, summed over all derivations within the limits of decoding: spans
+    below ``span_threshold`` have none. What cky translation reports is the part of this sum that
+    its beams have found."""
+
+    derivation: Derivation | None
+    """The most probable derivation."""
+
+
+def score_strings(
+    model: BTGSeq2Seq,
+    writer: TargetWriter,
+    sources: Sequence[SourceText],
+    framed: Sequence[Sequence[int]],
+    variants: Sequence[Sequence[tuple[int, ...]]],
+    settings: DecodingSettings,
+) -> list[Score]:
+    """Score translations, each a text as one or more token strings, which are added up."""
+    rows = [
+        (rank, tokens)
+        for rank, (source, strings) in enumerate(zip(sources, variants, strict=True))
+        for tokens in strings
+        if source.tokens
+    ]
+    try:
+        masses = target_mass(
+            model, [framed[rank] for rank, _ in rows], [tokens for _, tokens in rows], settings
+        )
+    except SentenceError as error:
+        raise SentenceError(rows[error.sentence][0], error.reason) from error
+    by_rank: dict[int, list[tuple[tuple[int, ...], TargetMass]]] = {}
+    for (rank, tokens), mass in zip(rows, masses, strict=True):
+        by_rank.setdefault(rank, []).append((tokens, mass))
+    return [
+        _score(writer, source, by_rank[rank])
+        if rank in by_rank
+        else _without_tokens(source, variants[rank])
+        for rank, source in enumerate(sources)
+    ]
+
+
+def _score(
+    writer: TargetWriter, source: SourceText, found: list[tuple[tuple[int, ...], TargetMass]]
+) -> Score:
+    hypotheses = [
+        Hypothesis(tokens, mass.log_mass, mass.derivation, mass.log_best)
+        for tokens, mass in found
+        if mass.derivation is not None
+    ]
+    best = to_translation(writer, Assignment(source), hypotheses, 1, mode="given")
+    flat = log_sum([mass.flat_log_prob for _, mass in found])
+    return Score(flat, log_sum([mass.log_mass for _, mass in found]), best.derivation)
+
+
+def _without_tokens(source: SourceText, strings: Sequence[tuple[int, ...]]) -> Score:
+    """An empty source becomes an empty translation, and nothing else; any other needs a string."""
+    log_prob = -math.inf if source.tokens or any(strings) else 0.0
+    return Score(log_prob, log_prob, None)

@@ -1,0 +1,250 @@
+"""What a translation is: its text, how likely it is, and where every word came from.
+
+Results are plain values without tensors, written as JSON and read back. Making them of what the
+decoder found is left to ``results``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from btg_seq2seq.grammar import Leaf, Node, Span, Tree
+from btg_seq2seq.translation.rules.rules import Rule
+
+Mode = Literal["flat", "cky", "given"]
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A phrase of the source and its translation.
+
+    The character spans of a derivation's phrases tile the source and the text, white space
+    included; ``source`` and ``target`` are the words in them.
+    """
+
+    source: str
+    target: str
+    tokens: Span  # of the source, without those that frame a sentence
+    source_span: Span  # characters
+    target_span: Span  # characters
+    log_prob: float
+    rule: Rule | None = None
+
+    @classmethod
+    def between(cls, source: str, text: str, **values: Any) -> Phrase:
+        """A phrase whose words are those that its spans cut out of the two texts."""
+        words, translated = (
+            whole[slice(*span)].strip()
+            for whole, span in ((source, values["source_span"]), (text, values["target_span"]))
+        )
+        return cls(words, translated, **values)
+
+    @property
+    def origin(self) -> str:
+        """``seq2seq``, or the rule that asked for it."""
+        return "seq2seq" if self.rule is None else f"rule {self.rule}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "source": self.source,
+            "target": self.target,
+            "tokens": list(self.tokens),
+            "source_span": list(self.source_span),
+            "target_span": list(self.target_span),
+            "log_prob": _to_number(self.log_prob),
+            "rule": None if self.rule is None else self.rule.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Phrase:
+        """Build the phrase that ``to_json`` wrote."""
+        return cls(
+            source=value["source"],
+            target=value["target"],
+            tokens=_span(value["tokens"]),
+            source_span=_span(value["source_span"]),
+            target_span=_span(value["target_span"]),
+            log_prob=_from_number(value["log_prob"]),
+            rule=None if value["rule"] is None else Rule.from_json(value["rule"]),
+        )
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How a text was put together: a tree over the source's tokens, and its phrases."""
+
+    tree: Tree
+    phrases: tuple[Phrase, ...]  # in target order
+
+    @property
+    def bracket(self) -> str:
+        """As a person reads it: ``[das Haus -> the house <ist -> is, klein -> small>]``.
+
+        In the order of the source; angle brackets say that the translation inverts two parts.
+        """
+        by_tokens = {phrase.tokens: phrase for phrase in self.phrases}
+
+        def show_leaf(leaf: Leaf) -> str:
+            phrase = by_tokens[leaf.start, leaf.stop]
+            return f"{phrase.source} -> {phrase.target}"
+
+        def show_node(node: Node, left: str, right: str) -> str:
+            both_leaves = isinstance(node.left, Leaf) and isinstance(node.right, Leaf)
+            inside = (", " if both_leaves else " ").join([left, right])
+            return f"<{inside}>" if node.inverted else f"[{inside}]"
+
+        return self.tree.fold(show_leaf, show_node)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; the tree is printed."""
+        return {
+            "tree": str(self.tree),
+            "bracket": self.bracket,
+            "phrases": [phrase.to_json() for phrase in self.phrases],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Derivation:
+        """Build the derivation that ``to_json`` wrote."""
+        phrases = tuple(Phrase.from_json(phrase) for phrase in value["phrases"])
+        return cls(Tree.parse(value["tree"]), phrases)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A text that is among the most probable, and its best derivation.
+
+    ``log_prob`` adds up all token strings in ``variants`` that read as this text.
+    """
+
+    text: str
+    log_prob: float
+    variants: tuple[tuple[int, ...], ...] = ()
+    derivation: Derivation | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "text": self.text,
+            "log_prob": _to_number(self.log_prob),
+            "variants": [list(tokens) for tokens in self.variants],
+            "derivation": None if self.derivation is None else self.derivation.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Alternative:
+        """Build what ``to_json`` wrote."""
+        derivation = value["derivation"]
+        return cls(
+            text=value["text"],
+            log_prob=_from_number(value["log_prob"]),
+            variants=tuple(tuple(tokens) for tokens in value["variants"]),
+            derivation=None if derivation is None else Derivation.from_json(derivation),
+        )
+
+
+@dataclass(frozen=True)
+class Translation(Alternative):
+    """The best translation of a text, and what there is to say about it.
+
+    Args:
+        text: the translation.
+        log_prob: of the text: the sum over all of its derivations that the decoder found. What a
+            rule asks for has probability 1; where it forces one of several targets, they share
+            that as the model would.
+        variants: the token strings that read as this text.
+        derivation: the most probable one; nothing for an empty source.
+        source: the text that was translated.
+        mode: as asked for, ``"flat"`` or ``"cky"``; ``"given"`` for a text that was not translated
+            but aligned.
+        alternatives: the next best texts, all different.
+        segment_posterior: probability that the text is made of 1, 2, ... phrases.
+        fallback: why the sentence was not decoded as asked; nothing where it was.
+        notices: what happened to rules that were not obeyed as they stand.
+    """
+
+    source: str = ""
+    mode: Mode = "flat"
+    alternatives: tuple[Alternative, ...] = ()
+    segment_posterior: tuple[float, ...] = ()
+    fallback: str | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def bracket(self) -> str:
+        """The derivation as a person reads it; empty where there is none."""
+        return "" if self.derivation is None else self.derivation.bracket
+
+    def to_pharaoh(self) -> str:
+        """Word alignment ``0-0 1-2 ...``: the words of ``split()`` in phrases that were paired."""
+        if self.derivation is None:
+            return ""
+        links = set()
+        source_words, target_words = _word_spans(self.source), _word_spans(self.text)
+        for phrase in self.derivation.phrases:
+            sources = _words_in(source_words, phrase.source_span)
+            targets = _words_in(target_words, phrase.target_span)
+            links |= {(source, target) for source in sources for target in targets}
+        return " ".join(f"{source}-{target}" for source, target in sorted(links))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for ``json.dumps``; ``Translation.from_json`` reads them back."""
+        return {
+            "source": self.source,
+            **super().to_json(),
+            "mode": self.mode,
+            "alternatives": [alternative.to_json() for alternative in self.alternatives],
+            "segment_posterior": list(self.segment_posterior),
+            "fallback": self.fallback,
+            "notices": list(self.notices),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Translation:
+        """Build the translation that ``to_json`` wrote; other fields are ignored."""
+        best = Alternative.from_json(value)
+        return cls(
+            text=best.text,
+            log_prob=best.log_prob,
+            variants=best.variants,
+            derivation=best.derivation,
+            source=value["source"],
+            mode=value["mode"],
+            alternatives=tuple(Alternative.from_json(one) for one in value["alternatives"]),
+            segment_posterior=tuple(value["segment_posterior"]),
+            fallback=value["fallback"],
+            notices=tuple(value["notices"]),
+        )
+
+
+def _word_spans(text: str) -> list[Span]:
+    """Characters of each word of ``text.split()``."""
+    spans, position = [], 0
+    for word in text.split():
+        start = text.index(word, position)
+        position = start + len(word)
+        spans.append((start, position))
+    return spans
+
+
+def _words_in(words: list[Span], span: Span) -> list[int]:
+    """Words that share a character with a span."""
+    return [rank for rank, (start, stop) in enumerate(words) if start < span[1] and span[0] < stop]
+
+
+def _span(values: Any) -> Span:
+    start, stop = values
+    return int(start), int(stop)
+
+
+def _to_number(value: float) -> float | None:
+    """JSON has no minus infinity: nothing stands for it."""
+    return value if math.isfinite(value) else None
+
+
+def _from_number(value: float | None) -> float:
+    return -math.inf if value is None else value

@@ -1,0 +1,268 @@
+"""Translation of texts: flat, or by the grammar with rules that are obeyed.
+
+Joins what the other files do: rules are found in the text, the text becomes tokens, the decoder
+finds token strings, and these become texts whose words know where they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.decoding.flat import decode_flat
+from btg_seq2seq.decoding.search.beams import Level
+from btg_seq2seq.errors import SentenceError, UserError
+from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import TextSide, load_tokenizer
+from btg_seq2seq.translation.alignment import aligned, best_derivations
+from btg_seq2seq.translation.inputs import (
+    REMEDY,
+    SentenceLengthError,
+    Target,
+    check_pairs,
+    check_text,
+    check_texts,
+    reads_as_its_text,
+)
+from btg_seq2seq.translation.prepared_texts import PreparedTexts, check_nbest, chunks, warn_about
+from btg_seq2seq.translation.rules.assignment import Assignment
+from btg_seq2seq.translation.rules.rules import Rule, RuleSet
+from btg_seq2seq.translation.scoring import Score, score_strings
+from btg_seq2seq.translation.source_text import SourceReader, SourceText
+from btg_seq2seq.translation.target_text import TargetWriter
+from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.writing import to_translation
+
+
+class Translator:
+    """A model, its tokenizer, and how to use them.
+
+    ``settings`` are the defaults of every call.
+    """
+
+    def __init__(
+        self,
+        model: BTGSeq2Seq,
+        tokenizer: PreTrainedTokenizerBase,
+        settings: DecodingSettings | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.settings = settings or DecodingSettings()
+        self.reader = SourceReader(tokenizer)
+        self.writer = TargetWriter(tokenizer)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        directory: str | PathLike[str],
+        settings: DecodingSettings | None = None,
+        device: str | torch.device = "cpu",
+        verify: bool = True,
+    ) -> Translator:
+        """Load what ``btg train`` wrote: a model and its tokenizer.
+
+        ``verify=False`` saves the time of comparing the files with their checksums.
+        """
+        model: Any = BTGSeq2Seq.from_pretrained(directory, verify=verify)
+        tokenizer = load_tokenizer(Path(directory))
+        model.backbone.check_tokenizer(tokenizer, directory)
+        return cls(model.to(device), tokenizer, settings)
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        mode: Literal["flat", "cky"] | None = None,
+        rules: Iterable[Rule] | RuleSet = (),
+        nbest: int = 1,
+        **settings: Any,
+    ) -> list[Translation]:
+        """Translate texts, one sentence each; an empty one has an empty translation.
+
+        Args:
+            texts: sentences; results are in the same order and do not depend on each other.
+            mode: ``"flat"``: the seq2seq model alone; ``"cky"``: the grammar combines phrases.
+                Unless given, cky where there are rules and flat otherwise.
+            rules: what is to be obeyed; needs cky. What is wrong with a rule, or that it matched
+                nothing, is a warning; of a ``RuleSet`` it can be asked for.
+            nbest: translations a sentence, the best one included; at most ``beam_size``.
+            settings: fields of ``DecodingSettings``, such as ``beam_size``.
+        """
+        chosen = replace(self.settings, **settings)
+        check_nbest(nbest, chosen)
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        mode = mode or ("cky" if rule_set.rules else "flat")
+        if mode not in ("flat", "cky"):
+            raise UserError(f"mode is flat or cky, not {mode!r}")
+        if mode == "flat" and rule_set.rules:
+            raise UserError("flat translation cannot obey rules; use the mode cky, or no rules")
+        results: list[Translation] = []
+        for chunk in chunks(self.read(texts, chosen), chosen):
+            if mode == "flat":
+                results += self._translate_flat(chunk, nbest, chosen)
+            else:
+                results += PreparedTexts(self, chunk, chosen).translate(rule_set, nbest)
+        if rule_set is not rules:
+            warn_about(rule_set)
+        return results
+
+    def prepare(self, texts: Sequence[str], **settings: Any) -> PreparedTexts:
+        """Encode texts, to be translated again and again with different rules."""
+        chosen = replace(self.settings, **settings)
+        sources = self.read(texts, chosen)
+        prepared = PreparedTexts(self, sources, chosen)
+        prepared.encode([rank for rank, source in enumerate(sources) if source.tokens], sources)
+        return prepared
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[Target], **settings: Any
+    ) -> list[Score]:
+        """How probable given translations are; rules play no part.
+
+        A target is a text, of which the tokenizer makes one token string; or what ``translate``
+        returned, or the token strings themselves, which are added up.
+        """
+        chosen = replace(self.settings, **settings)
+        check_pairs(sources, targets)
+        read = self.read(sources, chosen)
+        framed = [self.framed(source.tokens) for source in read]
+        for sentence, target in enumerate(targets):
+            self.check_target(target, sentence, chosen)
+        strings = [self.token_strings(target) for target in targets]
+        return score_strings(self.model, self.writer, read, framed, strings, chosen)
+
+    def check_target(
+        self, target: Target, sentence: int = 0, settings: DecodingSettings | None = None
+    ) -> None:
+        """Refuse a given translation that cannot be scored.
+
+        It may have as many tokens as a translation of the longest source.
+        """
+        settings = settings or self.settings
+        most = settings.max_length and settings.longest_output(settings.max_length)
+        if isinstance(target, str | Translation):
+            text = target if isinstance(target, str) else target.text
+            check_text(sentence, text, most, "its translation")
+        elif not isinstance(target, Sequence):
+            raise SentenceError(
+                sentence,
+                "its translation must be a string, a Translation or lists of numbers of tokens, "
+                f"not {type(target).__name__}",
+            )
+        longest = max(map(len, self.token_strings(target)), default=0)
+        if most is not None and longest > most:
+            raise SentenceLengthError(
+                sentence,
+                f"its translation has {longest} tokens, but with max_length = "
+                f"{settings.max_length} no more than {most} are allowed; {REMEDY}",
+            )
+        positions = Level.sentence(self.model.backbone).longest(self.model.backbone, longest)
+        if longest > positions:
+            raise SentenceLengthError(
+                sentence,
+                f"its translation has {longest} tokens, but the model writes no more than "
+                f"{positions}",
+            )
+        if isinstance(target, Translation) and not reads_as_its_text(self.writer, target):
+            raise SentenceError(
+                sentence,
+                "'text' is not what 'variants', the tokens that were translated, read as: to score "
+                "the text as it is now, leave 'variants' out",
+            )
+
+    def token_strings(self, target: Target) -> list[tuple[int, ...]]:
+        """The tokens of a given translation, in all ways that it has."""
+        if isinstance(target, Translation) and (target.variants or not target.text):
+            target = target.variants
+        elif isinstance(target, Translation):
+            target = target.text
+        if isinstance(target, str):
+            return [self.writer.encode_sentence(target)]
+        return [tuple(tokens) for tokens in target]
+
+    def align(
+        self, sources: Sequence[str], targets: Sequence[str], segments: int | None = None
+    ) -> list[Translation]:
+        """The most probable tree of each given pair and, along it, target phrases.
+
+        ``segments`` is the number of phrases; as many as the model allows unless given. A pair
+        has no derivation where a side is empty or too long for the grammar.
+        """
+        check_pairs(sources, targets)
+        read, written = self.tokenize(sources), self.tokenize(targets, side="target")
+        found = best_derivations(
+            self.model, [one.tokens for one in read], [one.tokens for one in written], segments
+        )
+        return [aligned(*pair) for pair in zip(read, written, found, strict=True)]
+
+    def read(
+        self, texts: Sequence[str], settings: DecodingSettings | None = None
+    ) -> list[SourceText]:
+        """Sources as tokens; an error where the settings or the model allow no such length."""
+        sources = self.tokenize(texts, settings)
+        for sentence, source in enumerate(sources):
+            if self.longest is not None and len(self.framed(source.tokens)) > self.longest:
+                raise SentenceLengthError(
+                    sentence,
+                    f"it has {len(source.tokens)} tokens, but the model reads no more than "
+                    f"{self.longest}; split it: {source.text[:40]!r}...",
+                )
+        return sources
+
+    def tokenize(
+        self,
+        texts: Sequence[str],
+        settings: DecodingSettings | None = None,
+        side: TextSide = "source",
+    ) -> list[SourceText]:
+        """Texts as tokens; an error where one has more than ``max_length``."""
+        most = (settings or self.settings).max_length
+        what = "it" if side == "source" else "its translation"
+        check_texts(texts, most, what)
+        sources = self.reader.read(texts, side)
+        for sentence, source in enumerate(sources):
+            if most is not None and len(source.tokens) > most:
+                raise SentenceLengthError(
+                    sentence,
+                    f"{what} has {len(source.tokens)} tokens, more than max_length = {most}; "
+                    f"{REMEDY}: {source.text[:40]!r}...",
+                )
+        return sources
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens that the model can read, with those that frame them; nothing for any."""
+        backbone = self.model.backbone
+        return backbone.family.longest(backbone.model.config)
+
+    def framed(self, tokens: Sequence[int]) -> list[int]:
+        """Tokens of a source with those that the model expects around them."""
+        config = self.model.config
+        return [*config.prefix, *tokens, *config.suffix]
+
+    def _translate_flat(
+        self, sources: Sequence[SourceText], nbest: int, settings: DecodingSettings
+    ) -> list[Translation]:
+        rows = [rank for rank, source in enumerate(sources) if source.tokens]
+        framed = [self.framed(sources[rank].tokens) for rank in rows]
+        # All that the beam holds: token strings that read the same are added up.
+        found = decode_flat(self.model, framed, settings, settings.beam_size) if rows else []
+        hypotheses = dict(zip(rows, found, strict=True))
+        return [
+            to_translation(
+                self.writer,
+                Assignment(source),
+                hypotheses.get(rank, []),
+                nbest,
+                mode="flat",
+                are_probabilities=not settings.length_normalised,
+            )
+            for rank, source in enumerate(sources)
+        ]

@@ -1,0 +1,115 @@
+"""From what the decoder found, in tokens, to translations as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from btg_seq2seq.decoding.hypotheses import DerivationRecord, Hypothesis, PhraseRecord, Tokens
+from btg_seq2seq.grammar import Leaf
+from btg_seq2seq.translation.rules.assignment import Assignment
+from btg_seq2seq.translation.target_text import TargetWriter
+from btg_seq2seq.translation.translation import Alternative, Derivation, Mode, Phrase, Translation
+
+
+def to_translation(
+    writer: TargetWriter,
+    assignment: Assignment,
+    hypotheses: Sequence[Hypothesis],
+    nbest: int,
+    *,
+    mode: Mode,
+    fallback: str | None = None,
+    are_probabilities: bool = True,
+) -> Translation:
+    """The best texts of a sentence; token strings that read the same are added up.
+
+    Scores that are no probabilities are not added: the best one stands for the text.
+    """
+    by_text: dict[str, list[Written]] = {}
+    for hypothesis in hypotheses:
+        written = Written.of(writer, assignment, hypothesis)
+        by_text.setdefault(written.text, []).append(written)
+    texts = [_merged(group, are_probabilities) for group in by_text.values()]
+    texts.sort(key=lambda pair: -pair[0].log_prob)  # stable: ties stay as the decoder had them
+    empty = Alternative("", 0.0 if not assignment.source.tokens else -math.inf)
+    best, segment_posterior = texts[0] if texts else (empty, ())
+    if assignment.source.tokens and not texts:
+        fallback = "; ".join(filter(None, [fallback, "the decoder found no translation"]))
+    return Translation(
+        text=best.text,
+        log_prob=best.log_prob,
+        variants=best.variants,
+        derivation=best.derivation,
+        source=assignment.source.text,
+        mode=mode,
+        alternatives=tuple(alternative for alternative, _ in texts[1:nbest]),
+        segment_posterior=segment_posterior,
+        fallback=fallback,
+        notices=tuple(dict.fromkeys(assignment.notices)),
+    )
+
+
+@dataclass(frozen=True)
+class Written:
+    """A hypothesis as text."""
+
+    hypothesis: Hypothesis
+    text: str
+    tokens: Tokens
+    derivation: Derivation
+
+    @classmethod
+    def of(cls, writer: TargetWriter, assignment: Assignment, hypothesis: Hypothesis) -> Written:
+        """Write what the decoder found for a sentence."""
+        source, record = assignment.source, hypothesis.derivation
+        if record is None:  # the sentence as a whole
+            whole = PhraseRecord(
+                0, len(source.tokens), hypothesis.tokens, hypothesis.log_prob, None
+            )
+            record = DerivationRecord(Leaf(0, len(source.tokens)), [whole])
+        parts = [assignment.read(phrase.rule, phrase.tokens) for phrase in record.phrases]
+        text, spans = writer.write(parts)
+        phrases = tuple(
+            Phrase.between(
+                source.text,
+                text,
+                tokens=(phrase.start, phrase.stop),
+                source_span=source.characters(phrase.start, phrase.stop),
+                target_span=span,
+                log_prob=phrase.log_prob,
+                rule=None if phrase.rule is None else assignment.matches[phrase.rule].rule,
+            )
+            for phrase, span in zip(record.phrases, spans, strict=True)
+        )
+        tokens = tuple(token for own, _ in parts for token in own)
+        return cls(hypothesis, text, tokens, Derivation(record.tree, phrases))
+
+
+def _merged(group: Sequence[Written], add: bool) -> tuple[Alternative, tuple[float, ...]]:
+    """One alternative for hypotheses with the same text, and its posterior of phrase counts."""
+    log_probs = [one.hypothesis.log_prob for one in group]
+    best = max(group, key=lambda one: one.hypothesis.best if add else one.hypothesis.log_prob)
+    log_prob = log_sum(log_probs) if add else best.hypothesis.log_prob
+    variants = tuple(dict.fromkeys(one.tokens for one in group))
+    posterior = tuple(best.hypothesis.segment_posterior)
+    if add and log_prob > -math.inf:
+        longest = max(len(one.hypothesis.segment_posterior) for one in group)
+        posterior = tuple(
+            sum(
+                math.exp(one.hypothesis.log_prob - log_prob) * share
+                for one in group
+                for share in one.hypothesis.segment_posterior[n : n + 1]
+            )
+            for n in range(longest)
+        )
+    return Alternative(best.text, log_prob, variants, best.derivation), posterior
+
+
+def log_sum(log_probs: Sequence[float]) -> float:
+    """Logarithm of a sum of probabilities."""
+    highest = max(log_probs, default=-math.inf)
+    if highest == -math.inf:
+        return highest
+    return highest + math.log(sum(math.exp(log_prob - highest) for log_prob in log_probs))

@@ -1,0 +1,104 @@
+"""Cky decoding against the definition: all strings of all phrases of all trees, added up."""
+
+import math
+from collections import defaultdict
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from decoding_models import phrase_log_prob
+from oracle import forest, phrases
+
+from btg_seq2seq.decoding.chart.cky import prepare
+from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+WORDS = [4, 5, 6]
+SOURCE = [4, 6, 5, 4]
+FLAT_WEIGHT, RATE = 0.3, 0.4
+# Phrases of one or two tokens become one or two, longer ones up to three.
+EVERYTHING = DecodingSettings(
+    beam_size=1100,
+    span_threshold=0.0,
+    flat_weight=FLAT_WEIGHT,
+    segment_rate=RATE,
+    max_output_ratio=0.5,
+    max_output_extra=1,
+)
+
+
+def countable_model(**options):
+    torch.manual_seed(3)
+    config = default_config(7, hidden_size=16, layers=1, heads=2, dropout=0.0)
+    model = BTGSeq2Seq.from_backbone(config, max_segments=3, **options)
+    model.backbone.add_segment_ids(2, 3)
+    with torch.no_grad():  # trees and words that are not all alike
+        model.prior.output *= 30
+        model.backbone.model.shared.weight *= 1.5
+    return model.eval()
+
+
+def strings_of(length):
+    """All that a phrase of so many tokens can become."""
+    longest = math.ceil(length / 2) + 1
+    return [string for size in range(1, longest + 1) for string in product(WORDS, repeat=size)]
+
+
+def flat_log_prob(model, source, target):
+    labels = torch.tensor([[*target, 1]])
+    logits = model.backbone.model(input_ids=torch.tensor([source]), labels=labels).logits
+    return logits.double().log_softmax(2).gather(2, labels[..., None]).sum().item()
+
+
+def derivations(model, source, limit):
+    """String, log-probability and leaves of every derivation."""
+    length, framed = len(source), [*source, 1]
+    whole = (0, length)
+    for string in [(), *strings_of(length)]:
+        yield string, math.log(FLAT_WEIGHT) + flat_log_prob(model, framed, string), [whole]
+    input_ids = torch.tensor([framed])
+    pair = model.read(input_ids, torch.ones_like(input_ids), torch.tensor([[4, 1]])).pair
+    scores = pair.prior_scores[0].double()
+    table = {
+        (start, stop): {
+            string: phrase_log_prob(model, framed, start, stop, string)
+            for string in strings_of(stop - start)
+        }
+        for stop in range(1, length + 1)
+        for start in range(stop)
+        if stop - start <= min(limit, length - 1)
+    }
+    # Two phrases with the rate, three with what is left.
+    for segments, share in ((2, RATE), (3, 1 - RATE)):
+        trees = forest(0, length, segments, limit)
+        log_probs = trees.log_weights(scores).log_softmax(0).tolist()
+        for tree, log_prob in zip(trees.trees, log_probs, strict=True):
+            leaves = [tuple(leaf) for leaf in phrases(tree)]
+            mass = math.log((1 - FLAT_WEIGHT) * share) + log_prob
+            for choice in product(*(table[leaf].items() for leaf in leaves)):
+                string = tuple(token for part, _ in choice for token in part)
+                yield string, mass + sum(value for _, value in choice), leaves
+
+
+@pytest.mark.parametrize(("encoding", "limit"), [("alone", None), ("sentence", 2)])
+@torch.no_grad()
+def test_cky_is_the_sum_over_all_derivations(encoding, limit):
+    model = countable_model(phrase_encoding=encoding, max_phrase_length=limit)
+    masses, best = defaultdict(list), {}
+    for string, mass, leaves in derivations(model, SOURCE, limit or len(SOURCE)):
+        masses[string].append(mass)
+        best[string] = max(best.get(string, (-math.inf, [])), (mass, leaves))
+    expected = {string: float(np.logaddexp.reduce(own)) for string, own in masses.items()}
+    (result,) = prepare(model, [[*SOURCE, 1]], EVERYTHING).decode(nbest=None)
+    assert len(result.hypotheses) == len(expected)
+    for own in result.hypotheses:
+        assert own.log_prob == pytest.approx(expected[own.tokens], abs=1e-4)
+        assert own.best == pytest.approx(best[own.tokens][0], abs=1e-4)
+        leaves = [(one.start, one.stop) for one in own.derivation.phrases]
+        assert leaves == best[own.tokens][1]
+    assert result.hypotheses[0].tokens == max(expected, key=expected.get)
+    assert any(len(own.derivation.phrases) > 2 for own in result.hypotheses)
+    longest = EVERYTHING.longest_output
+    assert [longest(length) for length in (1, 2, 3, 4)] == [2, 2, 3, 3]

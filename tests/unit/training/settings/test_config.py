@@ -1,0 +1,255 @@
+"""Settings: from files, command lines and Python, and back."""
+
+from dataclasses import asdict, fields, is_dataclass
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from btg_seq2seq.recombination.settings import RecombinationConfig
+from btg_seq2seq.training.settings.config import (
+    UNIFORM_STEPS,
+    DataConfig,
+    ModelConfig,
+    TokenizerConfig,
+    TrainConfig,
+    config_parser,
+    load_config,
+)
+from btg_seq2seq.training.settings.objective import ObjectiveSettings
+from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+
+
+def written(tmp_path, text):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_and_a_command_line(tmp_path):
+    path = written(
+        tmp_path,
+        "output: runs/one\nmodel: {layers: 3}\noptimisation: {learning_rate: 1e-4, bf16: true}\n",
+    )
+    arguments = ["--optimisation.learning_rate", "3e-4", "--data.max_length", "null"]
+    config = load_config(path, [*arguments, "--optimisation.betas", "[0.9, 0.95]"])
+    assert config.output == "runs/one"
+    assert config.model == ModelConfig(layers=3)
+    assert config.data == DataConfig(max_length=None)
+    optimisation = OptimisationConfig(learning_rate=3e-4, bf16=True, betas=(0.9, 0.95))
+    assert config.optimisation == optimisation
+
+
+@settings(max_examples=5)  # making a parser takes its time
+@given(
+    st.builds(
+        TrainConfig,
+        output=st.text(st.characters(categories=["L", "N"]), min_size=1),
+        data=st.builds(DataConfig, max_length=st.none() | st.integers(2, 9)),
+        tokenizer=st.builds(TokenizerConfig, st.sampled_from(["word", "bpe"]), st.none()),
+        model=st.builds(ModelConfig, layers=st.integers(1, 9), source_language=st.none()),
+        objective=st.builds(
+            ObjectiveSettings,
+            flat_weight=st.floats(0, 1)
+            | st.dictionaries(st.integers(0, 99), st.floats(0, 1), min_size=1),
+        ),
+        optimisation=st.builds(
+            OptimisationConfig,
+            learning_rate=st.floats(1e-9, 1),
+            batch_tokens=st.none() | st.integers(1, 9),
+        ),
+        seed=st.integers(0, 99),
+    )
+)
+def test_what_is_saved_runs_again(tmp_path_factory, config):
+    directory = tmp_path_factory.mktemp("run")
+    config.save(directory)
+    assert load_config(directory / "config.yaml") == config
+    assert config.differences(config) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (
+            "output: a\nmodel: {layer: 3}\n",
+            [],
+            r"config.yaml: line 2: there is no field model.layer; did you mean model.layers\?",
+        ),
+        ("output: a\nmodle: {layers: 3}\n", [], "modle"),
+        ("output: a\n", ["--model.layer", "3"], "--model.layer"),
+        ("output: a\noptimisation: {steps: many}\n", [], "steps"),
+        ("output: a\noptimisation: {schedule: sine}\n", [], "schedule"),
+        ("seed: 1\n", [], "output"),
+    ],
+)
+def test_what_a_parser_refuses(tmp_path, text, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        load_config(written(tmp_path, text), arguments)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match=r"nowhere\.yaml"):
+        load_config(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        (DataConfig, {"train_source": "a"}, "data.train_target"),
+        (DataConfig, {"train_trees": "a"}, "data.train_segmentations"),
+        (DataConfig, {"dev_target": "a"}, "data.dev_source"),
+        (DataConfig, {"dev_trees": "a"}, "data.dev_source"),
+        (DataConfig, {"max_length": 1}, "max_length must be 2 or more"),
+        (OptimisationConfig, {"batch_size": 3, "batch_tokens": 4}, "one of the two"),
+        (OptimisationConfig, {"steps": 0}, "steps must be 1 or more"),
+        (OptimisationConfig, {"clip": -1}, "clip must be 0 or more"),
+        (OptimisationConfig, {"learning_rate": 0}, "learning_rate must be more than 0"),
+        (ModelConfig, {"backbone": "a", "init_from": "b"}, "not both"),
+        (ModelConfig, {"source_language": "de"}, "both"),
+        (ModelConfig, {"heads": 0}, "model.heads must be 1 or more"),
+        (ModelConfig, {"max_phrase_length": 0}, "model.max_phrase_length must be 1 or more"),
+        (ModelConfig, {"flat_weight": 1.5}, "model.flat_weight must lie between"),
+        (ModelConfig, {"segment_rate": 2}, "model.segment_rate must lie between"),
+        (ObjectiveSettings, {"flat_weight": 1.5}, "objective.flat_weight must lie between"),
+    ],
+)
+def test_values_that_make_no_sense(section, values, message):
+    with pytest.raises(ValueError, match=message):
+        section(**values)
+
+
+def test_a_tokenizer_must_fit_the_model():
+    with pytest.raises(ValueError, match=r"tokenizer\.path or model\.backbone"):
+        TrainConfig("a", tokenizer=TokenizerConfig("pretrained"))
+    with pytest.raises(ValueError, match="tokenizer of its own"):
+        TrainConfig("a", tokenizer=TokenizerConfig("bpe"), model=ModelConfig("google/mt5-small"))
+
+
+def test_what_may_change_when_a_run_goes_on():
+    here = TrainConfig("a", threads=1, optimisation=OptimisationConfig(steps=5))
+    assert here.differences(TrainConfig("b")) == []
+    other = TrainConfig("a", seed=2, model=ModelConfig(layers=1))
+    assert here.differences(other) == ["model.layers was 6, is now 1", "seed was 0, is now 2"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "may_change"),
+    [("constant", True), ("inverse_sqrt", True), ("linear", False), ("cosine", False)],
+)
+def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_change):
+    here, there = (
+        TrainConfig("a", optimisation=OptimisationConfig(steps=steps, schedule=schedule))
+        for steps in (5, 6)
+    )
+    differences = here.differences(there)
+    if may_change:
+        assert differences == []
+    else:
+        assert len(differences) == 1
+        assert "optimisation.steps was 5, is now 6" in differences[0]
+        assert schedule in differences[0]
+
+
+def test_sentences_are_not_recombined_before_there_are_trees():
+    objective = ObjectiveSettings(flat_steps=20, uniform_steps=30)
+    TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=51))
+    with pytest.raises(ValueError, match=r"recombination\.start is 50, but until step 50"):
+        TrainConfig("run", objective=objective, recombination=RecombinationConfig(start=50))
+    with pytest.raises(ValueError, match=r"recombination\.start is 0, but until step 0"):
+        TrainConfig(
+            "run",
+            objective=ObjectiveSettings(uniform_steps=0),
+            recombination=RecombinationConfig(start=0),
+        )
+
+
+@pytest.mark.parametrize(
+    ("sections", "steps"),
+    [
+        ({}, UNIFORM_STEPS),
+        ({"objective": ObjectiveSettings("paper", flat_weight={0: 1.0, 9: 0.5})}, UNIFORM_STEPS),
+        ({"objective": ObjectiveSettings(uniform_steps=7)}, 7),
+        ({"objective": ObjectiveSettings(flat_steps=9)}, 0),
+        ({"objective": ObjectiveSettings("gold")}, 0),
+        ({"objective": ObjectiveSettings(flat_weight=1)}, 0),
+        ({"model": ModelConfig(max_segments=1)}, 0),
+        ({"model": ModelConfig("pretrained")}, 0),
+        ({"model": ModelConfig(init_from="run")}, 0),
+    ],
+)
+def test_the_parsers_of_random_weights_wait(sections, steps):
+    assert TrainConfig("run", **sections).objective.uniform_steps == steps
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"model": ModelConfig(max_segments=1)}, "there are no trees"),
+        ({"objective": ObjectiveSettings(flat_weight=1)}, "there are no trees"),
+        ({"objective": ObjectiveSettings(flat_weight={4: 1.0, 5: 0.5})}, "there are no trees"),
+        ({"objective": ObjectiveSettings("paper")}, "the estimator paper does not learn"),
+    ],
+)
+def test_sentences_are_not_recombined_by_trees_that_nobody_learns(sections, message):
+    TrainConfig("run", **sections, recombination=RecombinationConfig(compared=2))
+    with pytest.raises(ValueError, match=message):
+        TrainConfig("run", **sections, recombination=RecombinationConfig(start=5, compared=2))
+
+
+def test_files_may_move():
+    """What is in them is compared by checksums."""
+    run, moved = (
+        TrainConfig(
+            "run",
+            data=DataConfig(*(f"{place}/{name}" for name in ("a", "b", "c", "d", "e", "f", "g"))),
+            recombination=RecombinationConfig(exclude=[f"{place}/test"]),
+        )
+        for place in ("here", "there")
+    )
+    assert run.differences(moved) == []
+
+
+@pytest.mark.parametrize(("metric", "may_change"), [("loss", True), ("bleu", False)])
+def test_what_the_best_checkpoint_is_chosen_by_may_not_change(metric, may_change):
+    here, there = (
+        TrainConfig("a", optimisation=OptimisationConfig(metric=metric, translate_dev=count))
+        for count in (5, 6)
+    )
+    assert (here.differences(there) == []) == may_change
+
+
+@pytest.mark.parametrize(
+    ("metric", "greater"),
+    [
+        *(
+            ("loss", False),
+            ("cut_loss", False),
+            ("flat", False),
+            ("phrases", False),
+            ("ter", False),
+        ),
+        *(("bleu", True), ("prior_trees", True)),
+    ],
+)
+def test_which_metric_is_better_if_greater(metric, greater):
+    assert OptimisationConfig(metric=metric).greater_is_better == greater
+
+
+def test_every_field_has_a_help_text(capsys):
+    config_parser(prog="btg train").print_help()
+    text = " ".join(capsys.readouterr().out.split())
+    text = text.replace("+ [", " [")  # lists can be appended to: --option+
+    config = TrainConfig("a")
+    sections = {field.name: getattr(config, field.name) for field in fields(config)}
+    for name, section in sections.items():
+        names = [name]
+        if is_dataclass(section):
+            names = [f"{name}.{inner.name}" for inner in fields(section)]
+        for option in names:
+            shown = text.rsplit(f"--{option.replace('_', '-')} ", 1)[1].split(" ", 1)[
+                1
+            ]  # behind its placeholder
+            assert not shown.startswith(("(", "--")), option
+    assert yaml.safe_dump(asdict(config))
