@@ -1,7 +1,7 @@
 """The command ``btg``: finds the module of a subcommand, and prints errors for people.
 
 Exit status: 0 for success; 1 for an error; 2 for a command line that cannot be understood; 130
-after Ctrl-C and 143 after SIGTERM. ``register_command`` adds commands of other packages.
+after Ctrl-C and 143 after SIGTERM.
 """
 
 from __future__ import annotations
@@ -14,46 +14,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
-from typing import NamedTuple
 
+from btg_seq2seq.cli.commands import COMMANDS
 from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.plugins import load_plugins
 
-
-class Command(NamedTuple):
-    """A subcommand: one line of help, and the module whose ``main(arguments)`` runs it."""
-
-    description: str
-    module: str
-
-
-COMMANDS: dict[str, Command] = {
-    name: Command(description, f"btg_seq2seq.cli.{name.replace('-', '_')}")
-    for name, description in {
-        "demo": "train on a toy task and show what the grammar adds",
-        "train": "train a model from a YAML file",
-        "translate": "translate lines of text, with rules that are obeyed",
-        "evaluate": "score translations of a test set",
-        "score": "probability of given translations",
-        "align": "word alignments of a bitext",
-        "phrase-table": "the phrase pairs that a model knows",
-        "augment": "new sentence pairs, recombined from the phrases of a bitext",
-    }.items()
-}
 FAILED, MISUSED = 1, 2
 INTERRUPTED = 128 + signal.SIGINT  # the status that a shell expects after Ctrl-C
 TERMINATED = 128 + signal.SIGTERM
-
-
-def register_command(name: str, description: str, module: str) -> None:
-    """Add a subcommand.
-
-    ``module`` is imported when the command runs. Its ``main(arguments)`` returns the exit status,
-    and may raise ``UserError`` for what the user can correct.
-    """
-    command = Command(description, module)
-    if COMMANDS.setdefault(name, command) != command:
-        raise UserError(f"there is another command of the name {name!r}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

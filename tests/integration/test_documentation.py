@@ -9,7 +9,8 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import torch
 
-from btg_seq2seq.cli.main import COMMANDS, main
+from btg_seq2seq.cli.commands import COMMANDS
+from btg_seq2seq.cli.main import main
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks import demo
