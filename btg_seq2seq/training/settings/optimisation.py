@@ -76,10 +76,10 @@ class OptimisationConfig:
     to measure bleu, chrf and exact_match; 0: none."""
 
     metric: str = "loss"
-    """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
-    token), ``bleu``, ``chrf``, ``exact_match`` or, with gold trees of the dev set,
-    ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others. Those from
-    before the parsers learn (objective.flat_steps, uniform_steps) do not count."""
+    """Measure that chooses the best checkpoint: ``loss``, ``flat`` (log-loss of whole sentences per
+    token), a metric of translations (``bleu``, ``chrf``, ``exact_match``) or, with gold trees of
+    the dev set, ``posterior_trees`` or ``prior_trees``. Evaluations before the parsers learn
+    (objective.flat_steps, uniform_steps) do not count."""
 
     patience: int | None = None
     """Stop early after so many evaluations without a better one, counted from when the parsers
