@@ -7,18 +7,19 @@ phrases along it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from btg_seq2seq.derivations.batch import DerivationBatch
 from btg_seq2seq.derivations.derivation import Derivation
+from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.grammar import LeafCRF, Tree, TreeCRF
+from btg_seq2seq.grammar import Tree
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.modes import evaluating
-from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Reading
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
@@ -100,21 +101,13 @@ def _parse(
     reading = _read(model, pairs)
     pair = reading.pair
     assert pair is not None  # no pair is longer than the grammar allows
-    limit = model.config.max_phrase_length
-    counts = torch.tensor(segments)
-    prior, posterior = (
-        TreeCRF(scores, pair.source.lengths, counts, limit).argmax
-        for scores in (pair.prior_scores, pair.posterior_scores)
-    )
-    leaves = LeafCRF(pair.leaf_scores, pair.target.lengths, posterior, limit).argmax
-    log_probs = model.phrase_log_probs(pair, PhrasePairs.forward(posterior, leaves))
-    # A single phrase is a whole sentence, and the model translates it as such.
-    is_whole = (counts == 1).to(log_probs.device)
-    log_probs[:, 0] = torch.where(is_whole, reading.flat_log_prob, log_probs[:, 0])
-    rows = zip(posterior, leaves, log_probs.tolist(), prior, strict=True)
+    parsers = Parsers.of(model, pair, torch.tensor(segments))
+    best, prior = DerivationBatch.best(model, parsers), parsers.prior.argmax
+    flat = reading.flat_log_prob.tolist()
     return [
-        ParsedPair(Derivation(tree, phrases, tuple(row[: len(phrases)])), prior_tree)
-        for tree, phrases, row, prior_tree in rows
+        # A single phrase is a whole sentence, and the model translates it as such.
+        ParsedPair(replace(best[row], log_probs=(flat[row],)) if count == 1 else best[row], tree)
+        for row, (count, tree) in enumerate(zip(segments, prior, strict=True))
     ]
 
 
