@@ -7,13 +7,13 @@ sentence by its place in the batch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from btg_seq2seq.grammar.packing import span_index, spans
+from btg_seq2seq.grammar.packing import span_count, span_index, spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,7 @@ class Sizes:
     lengths: Tensor  # [batch]
     segments: Tensor  # [batch]
     limits: Tensor  # [batch]: longest phrase
+    leaves: Tensor | None = None  # [batch, spans]: the only ones, where not all short ones may be
 
     @classmethod
     def checked(
@@ -31,13 +32,17 @@ class Sizes:
         segments: Tensor | Sequence[int],
         max_phrase_length: int | None,
         device: torch.device,
+        allowed_leaves: Tensor | None = None,
     ) -> Sizes:
         """Sizes that admit at least one tree a sentence, or ``ValueError``."""
         # Kept, and used where there are gradients: they must not belong to inference mode.
         with torch.inference_mode(False):
             lengths = torch.as_tensor(lengths, device=device).clone()
             segments = torch.as_tensor(segments, device=device).clone()
-            return cls._checked(lengths, segments, max_phrase_length)
+            sizes = cls._checked(lengths, segments, max_phrase_length)
+            if allowed_leaves is None:
+                return sizes
+            return sizes._restricted(torch.as_tensor(allowed_leaves, device=device).clone())
 
     @classmethod
     def _checked(cls, lengths: Tensor, segments: Tensor, max_phrase_length: int | None) -> Sizes:
@@ -62,6 +67,29 @@ class Sizes:
         limits = phrase_length_limits(lengths, segments, max_phrase_length)
         return cls(lengths, segments, limits)
 
+    def _restricted(self, allowed: Tensor) -> Sizes:
+        """The same sizes with no leaves but the allowed ones within the limits."""
+        expected = (len(self.lengths), span_count(self.longest))
+        if allowed.dtype != torch.bool or allowed.shape != expected:
+            raise ValueError(
+                f"allowed_leaves must be bool of shape {expected} for a longest sentence of "
+                f"{self.longest} tokens, not {allowed.dtype} of {tuple(allowed.shape)}"
+            )
+        start, stop = spans(self.longest).to(allowed.device).unbind(-1)
+        length = stop - start
+        own = (stop <= self.lengths[:, None]) & (length <= self.limits[:, None])
+        leaves = allowed & own
+        limits = torch.where(leaves, length, 1).amax(1)
+        sizes = Sizes(self.lengths, self.segments, limits, leaves)
+        is_possible = sizes.possible.gather(1, self.segments[:, None] - 1)[:, 0]
+        for sentence in _indices(~is_possible):
+            raise ValueError(
+                f"sentence {sentence}: its {self.lengths[sentence]} tokens cannot be cut into "
+                f"{self.segments[sentence]} allowed leaves of at most {self.limits[sentence]} "
+                "tokens"
+            )
+        return sizes
+
     @cached_property
     def root(self) -> Tensor:
         """Packed index of the span that is the whole sentence, ``[batch]``."""
@@ -84,6 +112,8 @@ class Sizes:
 
         The words before a span need at least ``ceil(start / limit)`` leaves, and so on.
         """
+        if self.leaves is not None:
+            return self._reachable_by(self._tilings)
         start, stop = spans(self.longest).to(self.lengths.device).unbind(-1)
         lengths, limits = self.lengths[:, None], self.limits[:, None]  # [batch, 1]
         around = -(-start // limits) - (-(lengths - stop) // limits)
@@ -93,8 +123,50 @@ class Sizes:
         inside = (stop <= lengths)[:, None]
         return inside & (leaves <= most[:, None]) & (leaves >= least[:, None])
 
+    @property
+    def possible(self) -> Tensor:
+        """Numbers of leaves, up to its own, that a sentence can have: ``[batch, leaves]``."""
+        leaves = torch.arange(1, self.largest + 1, device=self.lengths.device)
+        own = leaves <= self.segments[:, None]
+        if self.leaves is None:
+            return own & (leaves * self.limits[:, None] >= self.lengths[:, None])
+        root = self.root[:, None, None].expand(-1, self.largest, 1)
+        return own & self._tilings.gather(2, root)[..., 0]
+
+    @cached_property
+    def _tilings(self) -> Tensor:
+        """Whether each span can be cut into 1, 2, ... allowed leaves, ``[batch, leaves, spans]``.
+
+        ``T^m[i,k] = any_j T^(m-1)[i,j] and T^1[j,k]``: powers of the matrix of leaves.
+        """
+        assert self.leaves is not None
+        start, stop = spans(self.longest).to(self.leaves.device).unbind(-1)
+        posts = self.longest + 1
+        single = torch.zeros(len(self.leaves), posts, posts, device=self.leaves.device)
+        single[:, start, stop] = self.leaves.float()
+        powers = [single]
+        for _ in range(1, self.largest):
+            powers.append((powers[-1] @ single > 0).float())
+        return torch.stack([power[:, start, stop] > 0 for power in powers], 1)
+
+    def _reachable_by(self, tilings: Tensor) -> Tensor:
+        """``reachable``, exactly, where only some spans may be leaves."""
+        start, stop = spans(self.longest).to(tilings.device).unbind(-1)
+        leaves = torch.arange(1, self.largest + 1, device=tilings.device)[:, None]
+        fewest = torch.where(tilings, leaves, self.largest + 1).amin(1)  # [batch, spans]
+        # Fewest leaves before the start of each span and behind its end.
+        before = torch.where(start > 0, fewest[:, span_index(torch.zeros_like(start), start)], 0)
+        ends = self.lengths[:, None]
+        last = span_index(stop.expand(len(ends), -1), ends).clamp(max=fewest.shape[1] - 1)
+        behind = torch.where(stop < ends, fewest.gather(1, last), 0)
+        around = (before + behind)[:, None]
+        return tilings & (leaves + around <= self.segments[:, None, None])
+
     def __getitem__(self, sentences: Tensor) -> Sizes:
-        return Sizes(self.lengths[sentences], self.segments[sentences], self.limits[sentences])
+        chosen = Sizes(self.lengths[sentences], self.segments[sentences], self.limits[sentences])
+        if self.leaves is None:
+            return chosen
+        return replace(chosen, leaves=self.leaves[sentences, : span_count(chosen.longest)])
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -102,9 +174,16 @@ class Sizes:
             and torch.equal(self.lengths, other.lengths)
             and torch.equal(self.segments, other.segments)
             and torch.equal(self.limits, other.limits)
+            and _equal(self.leaves, other.leaves)
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _equal(first: Tensor | None, second: Tensor | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return torch.equal(first, second)
 
 
 def phrase_length_limits(

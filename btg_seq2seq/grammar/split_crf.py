@@ -122,7 +122,9 @@ class SplitCRF(ABC):
 
     def _check_comparable(self, other: Self) -> None:
         if self.split_scores.shape != other.split_scores.shape or self.sizes != other.sizes:
-            raise ValueError("KL needs two batches with equal lengths, segments and limits")
+            raise ValueError(
+                "KL needs two batches with equal lengths, segments, limits and allowed leaves"
+            )
 
     def _with_infinities(self, divergence: Tensor, other: Self) -> Tensor:
         forbidden = other._scores.isneginf()

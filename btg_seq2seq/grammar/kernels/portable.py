@@ -78,10 +78,10 @@ def _mix(scores: Tensor, values: Tensor, direction: Direction) -> Tensor:
 
 
 def _leaf_weights(sizes: Sizes, scores: Tensor) -> Tensor:
-    """Log weight of each span as a leaf, ``[batch, spans]``: 0, or minus infinity if too long."""
+    """Log weight of each span as a leaf, ``[batch, spans]``: 0, or minus infinity if it is none."""
     start, stop = spans(sizes.longest).to(scores.device).unbind(-1)
-    too_long = stop - start > sizes.limits[:, None]
-    return _nothing(scores).expand(too_long.shape).masked_fill(too_long, -math.inf)
+    is_none = stop - start > sizes.limits[:, None] if sizes.leaves is None else ~sizes.leaves
+    return _nothing(scores).expand(is_none.shape).masked_fill(is_none, -math.inf)
 
 
 def _nothing(scores: Tensor) -> Tensor:
