@@ -15,7 +15,7 @@ from btg_seq2seq.tasks.svo_sov import Item, SvoSovConfig
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.training.run import TrainResult
 from btg_seq2seq.translation.rules.rules import Rule
-from btg_seq2seq.translation.translation import Derivation, Translation
+from btg_seq2seq.translation.translation import TextDerivation, Translation
 from btg_seq2seq.translation.translator import Translator
 
 Data = dict[str, list[Item]]  # train, dev and test
@@ -74,7 +74,7 @@ def report(console: Console, data: Data, base: TrainResult, btg: TrainResult) ->
     _show_rule(console, translator, shown, rule_for(data))
 
 
-def drawing(derivation: Derivation) -> str:
+def drawing(derivation: TextDerivation) -> str:
     """Phrases of the source above those of the target, numbered alike, and the tree."""
     in_source_order = sorted(derivation.phrases, key=lambda phrase: phrase.tokens)
     numbers = {phrase.tokens: str(rank) for rank, phrase in enumerate(in_source_order, 1)}

@@ -1,11 +1,13 @@
 """Extensions from outside the package: the examples of docs/extending.md are run and used."""
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import types
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,16 @@ def test_a_command(tmp_path, monkeypatch, capsys):
     assert "count the words of a file" in capsys.readouterr().out
     with pytest.raises(ValueError, match="another command of the name 'train'"):
         register_command("train", "another", "my_package.train")
+
+
+def test_a_phrase_translator():
+    values = run_example("A phrase translator")
+    hypotheses = values["result"].hypotheses
+    assert {own.tokens for own in hypotheses} == set(permutations([3, 4, 5]))
+    # All trees are equally likely, and one of the phrases has the probability 1/2; there is no
+    # derivation with one or two phrases.
+    shares = [math.exp(own.log_prob) for own in hypotheses]
+    assert 0 < sum(shares) < 0.5
 
 
 @pytest.fixture

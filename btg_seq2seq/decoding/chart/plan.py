@@ -16,19 +16,16 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.chart.charts import Floats, Skeleton, leaves_beside, skeletons
+from btg_seq2seq.decoding.chart.charts import Skeleton, leaves_beside, skeletons
 from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases, forced
-from btg_seq2seq.decoding.encoding import Source, padded_states
+from btg_seq2seq.decoding.phrase_translator import Floats
 from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, truncated_geometric
 from btg_seq2seq.grammar.packing import span_count, span_index, split_count
-from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
-from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.model.decoding_settings import CompleteSettings
 
 Mask = NDArray[np.bool_]
 
-# Scores are cut to this size where a model gives infinite ones, or none.
-LARGEST_SCORE = 1e6
-MOST_SPLITS = 2**22  # that are scored at a time
+MOST_SPLITS = 2**22  # of the sentences that are parsed together
 
 
 @dataclass(frozen=True)
@@ -43,42 +40,21 @@ class Plan:
     ignored: list[int]  # preferred rules whose span is a phrase of no tree
 
 
-def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
-    """Split scores of the source parser, ``[splits, 2]`` each."""
-    result: list[Floats] = []
-    first = 0
-    while first < len(sources):
-        # Few at a time where they are long: there are about length^3 / 6 splits.
-        longest = max(source.length for source in sources[first:])
-        some = sources[first : first + max(1, MOST_SPLITS // max(1, split_count(longest)))]
-        states, _ = padded_states([source.own_states for source in some])
-        lengths = [source.length for source in some]
-        scores = model.prior(states, lengths).double()
-        finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
-        # Copies, so that no sentence keeps the padding of the others.
-        result += [row[: split_count(n)].copy() for row, n in zip(finite, lengths, strict=True)]
-        first += len(some)
-    return result
-
-
 def plan_sentences(
-    model: BTGSeq2Seq,
     lengths: Sequence[int],
     scores: Sequence[Floats],
     rules: Sequence[Sequence[RuleSpan]],
-    settings: DecodingSettings,
+    settings: CompleteSettings,
 ) -> list[Plan]:
-    """Decide for each sentence, on its own, which spans are translated.
+    """Decide for each sentence by itself which spans are translated.
 
-    ``scores`` are the source parser's, ``[splits, 2]`` each. What the settings leave open is as
-    the model says.
+    ``scores`` are the split scores of each sentence, ``[splits, 2]``.
     """
-    chosen = settings.completed_by(model.config)
-    shapes = [_Shape.of(*own, chosen) for own in zip(lengths, rules, strict=True)]
+    shapes = [_Shape.of(*own, settings) for own in zip(lengths, rules, strict=True)]
     segments, allowed = [shape.segments for shape in shapes], [shape.allowed for shape in shapes]
     trees = skeletons(scores, lengths, segments, allowed)
     log_counts = [
-        count_log_probs(chosen, shape.may_be_whole, tree.log_partitions)
+        count_log_probs(settings, shape.may_be_whole, tree.log_partitions)
         for shape, tree in zip(shapes, trees, strict=True)
     ]
     posteriors = _leaf_posteriors(shapes, scores, log_counts)
@@ -86,7 +62,7 @@ def plan_sentences(
     return [
         Plan(
             shape.segments,
-            _kept(shape, tree, log_count, posterior, neighbours, chosen),
+            _kept(shape, tree, log_count, posterior, neighbours, settings),
             log_count,
             np.where(np.isfinite(tree.log_partitions), tree.log_partitions, 0.0),
             posterior,
@@ -241,7 +217,7 @@ def _kept(
     log_counts: Floats,
     posterior: Floats,
     beside: Mask,
-    settings: DecodingSettings,
+    settings: CompleteSettings,
 ) -> Mask:
     several = [n for n in range(1, shape.segments) if np.isfinite(log_counts[n])]
     if not several:

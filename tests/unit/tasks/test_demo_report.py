@@ -9,7 +9,7 @@ from rich.console import Console
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.tasks import demo, demo_report
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
-from btg_seq2seq.translation.translation import Derivation, Phrase
+from btg_seq2seq.translation.translation import TextDerivation, TextPhrase
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,14 @@ def test_a_derivation_is_drawn_with_numbers():
     source, text = "my dog has met Anna", "balo kiru nu"
     spans = {(0, 2): ((0, 6), (0, 4)), (4, 5): ((15, 19), (4, 9)), (2, 4): ((6, 15), (9, 12))}
     phrases = tuple(
-        Phrase.between(
+        TextPhrase.between(
             source, text, tokens=tokens, source_span=here, target_span=there, log_prob=0.0
         )
         for tokens, (here, there) in spans.items()
     )
-    assert demo_report.drawing(Derivation(Tree.parse("[0:2 <2:4 4:5>]"), phrases)).split("\n") == [
+    assert demo_report.drawing(TextDerivation(Tree.parse("[0:2 <2:4 4:5>]"), phrases)).split(
+        "\n"
+    ) == [
         "  source   1 my dog   2 has met   3 Anna",
         "  target   1 balo     3 kiru      2 nu",
         "  tree     [1 <2 3>]   [...] keeps the order, <...> inverts it",

@@ -5,23 +5,24 @@ import math
 import numpy as np
 import pytest
 import torch
-from decoding_models import SMALL, tiny_model
+from decoding_models import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import SPAN_INDEX, SPANS, TreeOracle
 
 from btg_seq2seq.decoding.chart.plan import plan_sentences
 from btg_seq2seq.decoding.constraints import RuleSpan
+from btg_seq2seq.decoding.source_grammar import SourceGrammar
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 
-MODEL = tiny_model(max_segments=3)
+GRAMMAR = SourceGrammar.uniform([], max_segments=3)
 
 
 def plan(length, rules, seed=0, **settings):
     generator = np.random.default_rng(seed)
     scores = generator.normal(size=(math.comb(length + 1, 3), 2))
     options = DecodingSettings(**({"span_threshold": 0.0, "max_segments": 4} | settings))
-    (found,) = plan_sentences(MODEL, [length], [scores], [rules], options)
+    (found,) = plan_sentences([length], [scores], [rules], options.completed_by(GRAMMAR))
     return found, torch.from_numpy(scores)
 
 
@@ -86,9 +87,9 @@ def test_long_and_short_sentences_are_planned_as_if_alone(monkeypatch):
     lengths = [3, 9, 6, 2, 9]
     scores = [generator.normal(size=(math.comb(n + 1, 3), 2)) for n in lengths]
     rules = [[], [rule(0, 8)], [rule(1, 2, "force")], [], []]
-    together = plan_sentences(MODEL, lengths, scores, rules, SMALL)
+    together = plan_sentences(lengths, scores, rules, SMALL.completed_by(GRAMMAR))
     monkeypatch.setattr("btg_seq2seq.decoding.chart.plan.MOST_SPLITS", 50)
-    apart = plan_sentences(MODEL, lengths, scores, rules, SMALL)
+    apart = plan_sentences(lengths, scores, rules, SMALL.completed_by(GRAMMAR))
     for one, other in zip(together, apart, strict=True):
         assert one.posterior == pytest.approx(other.posterior, abs=1e-9)
         assert (one.kept == other.kept).all()
