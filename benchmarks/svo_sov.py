@@ -20,8 +20,9 @@ from typing import Any, Literal, get_args
 from benchmarks import harness
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
-from btg_seq2seq.tasks.svo_sov import Split, SvoSovConfig, generate
-from btg_seq2seq.tasks.svo_sov_files import bitext_of
+from btg_seq2seq.tasks.registry import TASKS
+from btg_seq2seq.tasks.svo_sov import Split
+from btg_seq2seq.text import Bitext
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
@@ -87,10 +88,9 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     """Train and measure one system."""
     begin, revision = time.process_time(), harness.revision()
     config = replace(config_of(system, split, seed), output=str(directory))
-    data = generate(SvoSovConfig(split, seed))
+    sets = TASKS[f"svo-sov/{split}"].bitexts(seed=seed)
     may_resume = is_resumable(directory, config)
-    sets = {name: bitext_of(items, name) for name, items in data.items()}
-    watched = bitext_of(data["dev"][:WATCHED], "dev")
+    watched = _first(sets["dev"], WATCHED)
     held_out = [*sets["dev"].source, *sets["test"].source]
     trained = train(
         config,
@@ -116,6 +116,11 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
         trees = DevMetrics(0)(trained.model, trained.tokenizer, sets["dev"])
         result |= {name: trees[name] for name in ("posterior_trees", "prior_trees")}
     return result
+
+
+def _first(pairs: Bitext, count: int) -> Bitext:
+    trees = None if pairs.trees is None else pairs.trees[:count]
+    return Bitext(pairs.source[:count], pairs.target[:count], trees, pairs.name)
 
 
 def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.Bar]]:

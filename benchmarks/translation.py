@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import harness
-from btg_seq2seq.evaluation.metrics import text_metrics
+from btg_seq2seq.evaluation.metrics import text_scores
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.text import read_lines
 from btg_seq2seq.text.words import words_of
@@ -114,7 +114,7 @@ def main() -> int:
         for name, (_, timing) in first.items()
     }
     bleu = {
-        name: text_metrics([each.text for each in found], references).bleu
+        name: text_scores([each.text for each in found], references)["bleu"].value
         for name, (found, _) in first.items()
     }
     decoded = {

@@ -61,7 +61,7 @@ from btg_seq2seq.training.progress import (
     without_bars,
 )
 from btg_seq2seq.training.settings.config import TrainConfig
-from btg_seq2seq.training.settings.optimisation import TRANSLATIONS, TREES
+from btg_seq2seq.training.settings.measures import measured_by_training
 from btg_seq2seq.training.trainer import (
     STATE_FILE,
     BTGTrainer,
@@ -109,9 +109,9 @@ def train(
         quiet: no progress, no report.
     """
     metric = config.optimisation.metric
-    if metrics is None and metric in (*TRANSLATIONS, *TREES):
+    if metrics is None and not measured_by_training(metric):
         raise UserError(
-            f"optimisation.metric is {metric}, which somebody must measure: give train() "
+            f"optimisation.metric is {metric}, which training does not measure: give train() "
             "metrics=btg_seq2seq.evaluation.dev_metrics.DevMetrics(sentences), or choose loss"
         )
     directory = Path(config.output)

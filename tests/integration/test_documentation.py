@@ -1,6 +1,7 @@
 """What the README and the demo show must work as they show it."""
 
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -8,7 +9,8 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import torch
 
-from btg_seq2seq.cli.main import COMMANDS, main
+from btg_seq2seq.cli.commands import COMMANDS
+from btg_seq2seq.cli.main import main
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks import demo
@@ -74,8 +76,9 @@ def test_contributing_names_every_module() -> None:
 def test_the_demo_runs_and_its_model_translates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The demonstration on a task and for times that are too small to learn anything."""
-    monkeypatch.setattr(demo, "TASK", SvoSovConfig.tiny("few-shot"))
+    """The demonstration with a task and steps that are too few to learn anything."""
+    task = SvoSovConfig.tiny("few-shot", words="readable")
+    monkeypatch.setattr(demo, "TASK", task)
     full = demo.settings(tmp_path, 0)
     short = replace(full.optimisation, steps=6, eval_every=3, translate_dev=2)
     early = replace(full.recombination, start=4)
@@ -95,12 +98,24 @@ def test_the_demo_runs_and_its_model_translates(
     output = tmp_path / "demo"
     assert main(["demo", "--output", str(output)]) == 0
     shown = capsys.readouterr().out
-    for part in ("seq2seq", "BTG-1", "BTG-N", "Trees that are right", "Recombined sentences"):
-        assert part in shown
-    arguments = [str(output / "btg"), str(output / "test.source"), "--mode", "cky"]
-    assert main(["translate", *arguments]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == SvoSovConfig.tiny("few-shot").test_size
+    parts = (
+        "seq2seq",
+        "BTG-1",
+        "BTG-N",
+        "Right trees",
+        "Recombined",
+        "  tree ",
+        "The rule was obey",
+    )
+    assert [part for part in parts if part not in shown] == []
+    commands = re.findall(r"^  (btg (?:\\\n|.)*)$", shown, re.MULTILINE)
+    lines = [command.replace("\\\n", "") for command in commands]  # as a shell reads them
+    translate, translate_with_rule, train = map(shlex.split, lines)
+    for command in (translate, translate_with_rule):
+        assert main([*command[1:], "--quiet"]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == task.test_size
+    assert main([*train[1:], "--quiet"]) == 0
+    assert (output / "own" / "model.safetensors").exists()
     replace(full, data=DataConfig("a", "b")).save(output / "btg")
     assert main(["demo", "--output", str(output)]) == 1
     assert "not the demonstration's" in capsys.readouterr().err

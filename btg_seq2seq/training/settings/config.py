@@ -20,12 +20,9 @@ from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.options.yaml_file import YamlFile
 from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.text.bitext import TooLong, write_lines
+from btg_seq2seq.training.settings.measures import needs_translations
 from btg_seq2seq.training.settings.objective import ObjectiveSettings, scheduled
-from btg_seq2seq.training.settings.optimisation import (
-    ENDING_SCHEDULES,
-    TRANSLATIONS,
-    OptimisationConfig,
-)
+from btg_seq2seq.training.settings.optimisation import ENDING_SCHEDULES, OptimisationConfig
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
 OUTPUT_HELP = "Directory for the model, its checkpoints and logs."
@@ -315,7 +312,7 @@ class TrainConfig:
                 f", and with the {schedule} schedule every step depends on their number"
             )
         metric = self.optimisation.metric
-        if metric in TRANSLATIONS:
+        if needs_translations(metric):
             reasons["optimisation.translate_dev"] = (
                 f", and the best checkpoint was chosen by {metric} of these sentences"
             )
