@@ -1,4 +1,4 @@
-"""Refuse settings that make no sense, by name."""
+"""Checks of settings: errors name the setting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def one_of(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def at_least(least: int, name: str, value: float | None) -> None:
-    """Refuse a value that is too small; nothing is allowed."""
+    """Refuse a value that is too small; ``None`` is allowed."""
     if value is not None and value < least:
         raise UserError(f"{name} must be {least} or more, not {value}")
 
@@ -34,7 +34,7 @@ def at_least(least: int, name: str, value: float | None) -> None:
 def from_0_to_1(name: str, value: float | None, ends: bool = True) -> None:
     """Refuse what is not a share or a probability; or, without ``ends``, one that is certain.
 
-    Nothing is allowed.
+    ``None`` is allowed.
     """
     if value is None:
         return

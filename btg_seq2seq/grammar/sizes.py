@@ -1,4 +1,4 @@
-"""How long sentences are, into how many phrases they are cut, and whether that is possible.
+"""Lengths of sentences, their numbers of phrases, and checks that these are possible.
 
 Everything a CRF is given is checked here, once, before any dynamic program runs: errors name the
 sentence by its place in the batch.
@@ -18,7 +18,7 @@ from btg_seq2seq.grammar.packing import span_count, span_index, spans
 
 @dataclass(frozen=True, eq=False)
 class Sizes:
-    """What the dynamic programs need to know of each sentence beside its scores."""
+    """Everything that the dynamic programs need for each sentence besides its scores."""
 
     lengths: Tensor  # [batch]
     segments: Tensor  # [batch]
@@ -34,7 +34,7 @@ class Sizes:
         device: torch.device,
         allowed_leaves: Tensor | None = None,
     ) -> Sizes:
-        """Sizes that admit at least one tree a sentence, or ``ValueError``."""
+        """Sizes that admit at least one tree per sentence, or ``ValueError``."""
         # Kept, and used where there are gradients: they must not belong to inference mode.
         with torch.inference_mode(False):
             lengths = torch.as_tensor(lengths, device=device).clone()
@@ -51,7 +51,7 @@ class Sizes:
         for name, counts in (("lengths", lengths), ("segments", segments)):
             if counts.dim() != 1 or counts.is_floating_point() or counts.dtype == torch.bool:
                 raise ValueError(
-                    f"{name} must be a vector of integers, one a sentence, not {counts.dtype} "
+                    f"{name} must be a vector of integers, one per sentence, not {counts.dtype} "
                     f"of shape {tuple(counts.shape)}"
                 )
         if lengths.shape != segments.shape:
@@ -108,7 +108,7 @@ class Sizes:
 
     @cached_property
     def reachable(self) -> Tensor:
-        """Cells that a tree with so many leaves or fewer may use, ``[batch, leaves, spans]``.
+        """Cells that a tree with this many leaves or fewer can use, ``[batch, leaves, spans]``.
 
         The words before a span need at least ``ceil(start / limit)`` leaves, and so on.
         """
@@ -135,7 +135,7 @@ class Sizes:
 
     @cached_property
     def _tilings(self) -> Tensor:
-        """Whether each span can be cut into 1, 2, ... allowed leaves, ``[batch, leaves, spans]``.
+        """Spans that can be cut into 1, 2, ... allowed leaves, ``[batch, leaves, spans]``.
 
         ``T^m[i,k] = any_j T^(m-1)[i,j] and T^1[j,k]``: powers of the matrix of leaves.
         """

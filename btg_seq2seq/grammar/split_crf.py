@@ -1,4 +1,4 @@
-"""What the tree CRF and the leaf CRF share: a distribution given by scores of splits.
+"""The common base of the tree CRF and the leaf CRF: a distribution given by scores of splits.
 
 Log partition, marginals, expectations, entropy and divergence, all exact. How they are computed is
 left to ``kernels``.

@@ -32,7 +32,7 @@ from btg_seq2seq.grammar.tree import Tree
 
 
 class TreeCRF(SplitCRF):
-    """One distribution over trees a sentence; lengths and numbers of leaves may differ.
+    """One distribution over trees per sentence; lengths and numbers of leaves may differ.
 
     Args:
         split_scores: ``[batch, splits, 2]`` log weights, for ``splits(longest length)``; the last
@@ -115,7 +115,7 @@ class TreeCRF(SplitCRF):
     def sample(
         self, generator: torch.Generator | None = None, uniforms: Tensor | None = None
     ) -> TreeBatch:
-        """Draw one tree a sentence.
+        """Draw one tree per sentence.
 
         The random numbers may be given, ``uniforms`` in [0, 1) of shape ``[batch, 2 * (largest
         number of segments - 1)]``: equal numbers give equal trees, whatever else is in the batch.

@@ -27,7 +27,7 @@ class FastTreeProgram(FastProgram):
         leaves = torch.arange(1, sizes.largest + 1)
         powers = (leaves - 1).double().expand(len(sizes.lengths), -1)
         super().__init__(sizes, largest, powers, sizes.segments - 1, sizes.possible)
-        # Sentences of like length share a pack.
+        # Sentences of similar length share a pack.
         order = sizes.lengths.argsort(stable=True).numpy()
         self.packs = -(-len(order) // PACK)
         self.work = PACK * sizes.longest**3 * max(1, sizes.largest - 2) ** 2 // 12

@@ -32,7 +32,7 @@ from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 @compiled
 def cell(shape, plane, leaves, k, i):
-    """Where a table of ``shape`` (leaves, spans) holds the span ``(i, k)`` with so many leaves."""
+    """Index of the span ``(i, k)`` with ``leaves`` leaves in a table of ``shape``."""
     return (plane * shape[0] + leaves - 1) * shape[1] + k * (k - 1) // 2 + i
 
 
