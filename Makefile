@@ -75,7 +75,7 @@ bench-translation: setup
 	$(BIN)/python -m benchmarks.translation $(MODEL) $(SOURCE) $(REFERENCE) --output results/translation.json --markdown docs/benchmarks.md
 
 svo-sov: setup
-	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
