@@ -44,6 +44,7 @@ ADVERBIALS = {
     "am Wochenende": "at the weekend",
     "zum ersten Mal": "for the first time",
     "gestern": "yesterday",
+    "": "",
 }
 PARTICIPLES = {
     "renoviert": "renovated",
@@ -66,9 +67,10 @@ def sentence_pairs() -> list[tuple[str, str]]:
     for parts in product(SUBJECTS, OBJECTS, ADVERBIALS, PARTICIPLES):
         subject, thing, adverbial, participle = parts
         target = (SUBJECTS[subject], PARTICIPLES[participle], OBJECTS[thing], ADVERBIALS[adverbial])
-        pairs.append((" ".join(parts), " ".join(target)))
+        pair = (" ".join(filter(None, parts)), " ".join(filter(None, target)))
+        pairs += [pair] * (1 if adverbial else 4)  # a third of the sentences has no adverbial
     random.Random(0).shuffle(pairs)
-    return pairs
+    return list(dict.fromkeys(pairs))
 
 
 def main() -> None:

@@ -82,14 +82,12 @@ def mirrored(test):
     ``grammar/test_tree_crf_batches.py`` is for ``grammar/tree_crf.py``. A test that is named after
     its directory, such as ``grammar/kernels/test_kernels.py``, is for the package itself.
     """
-    package = test.with_name("__init__.py")
-    if test.stem == f"test_{test.parent.name}" and (PACKAGE / package).exists():
-        return package
     words = test.stem.removeprefix("test_").split("_")
-    names = ("_".join(words[:count]) + ".py" for count in range(len(words), 0, -1))
-    return next(
-        (test.with_name(name) for name in names if (PACKAGE / test.parent / name).exists()), None
-    )
+    names = ["_".join(words[:count]) + ".py" for count in range(len(words), 0, -1)]
+    if test.stem == f"test_{test.parent.name}":
+        names.append("__init__.py")
+    candidates = (test.with_name(name) for name in names)
+    return next((one for one in candidates if (PACKAGE / one).exists()), None)
 
 
 def unit_tests():
