@@ -1,7 +1,7 @@
 """Write the bitext of this example: German sentences in the perfect tense and their translations.
 
-Subject, object, adverbial and participle are drawn at random. German puts the participle last,
-English puts it second, so every sentence pair needs one inverted node. ``python
+Subject, object and participle are drawn at random. German puts the participle last,
+English puts it before the object, so every sentence pair needs one inverted node. ``python
 examples/german/make.py`` writes the files beside itself; they are checked in.
 """
 
@@ -22,29 +22,24 @@ SUBJECTS = {
     "die Stadt hat": "the city has",
 }
 OBJECTS = {
-    "das alte Haus": "the old house",
     "das Haus": "the house",
+    "das alte Haus": "the old house",
+    "das Haus am See": "the house by the lake",
     "die Küche": "the kitchen",
+    "die Küche meiner Mutter": "my mother's kitchen",
     "den roten Stuhl": "the red chair",
+    "den Stuhl im Garten": "the chair in the garden",
     "das Fahrrad": "the bicycle",
+    "ein Fahrrad aus Holz": "a wooden bicycle",
     "die kleine Brücke": "the small bridge",
-    "den Garten": "the garden",
+    "die Brücke über den Fluss": "the bridge across the river",
+    "den Garten hinter dem Haus": "the garden behind the house",
     "das Dach": "the roof",
+    "das Dach der Kirche": "the roof of the church",
     "die neue Schule": "the new school",
     "den Zaun": "the fence",
-    "die Straße": "the street",
-    "das rote Boot": "the red boat",
-}
-ADVERBIALS = {
-    "von Grund auf": "from the ground up",
-    "im Sommer": "in the summer",
-    "mit viel Geduld": "with much patience",
-    "ohne Hilfe": "without help",
-    "in zwei Tagen": "in two days",
-    "am Wochenende": "at the weekend",
-    "zum ersten Mal": "for the first time",
-    "gestern": "yesterday",
-    "": "",
+    "drei rote Boote": "three red boats",
+    "das Boot": "the boat",
 }
 PARTICIPLES = {
     "renoviert": "renovated",
@@ -57,20 +52,24 @@ PARTICIPLES = {
     "fotografiert": "photographed",
     "gemessen": "measured",
     "gezeichnet": "drawn",
+    "gekauft": "bought",
+    "verkauft": "sold",
+    "gesehen": "seen",
+    "gefunden": "found",
+    "ganz vergessen": "completely forgotten",
+    "in Brand gesetzt": "set on fire",
 }
-SIZES = {"train": 800, "dev": 100, "test": 100}
+SIZES = {"train": 600, "dev": 100, "test": 100}
 
 
 def sentence_pairs() -> list[tuple[str, str]]:
     """Return every combination, in the same random order each time."""
     pairs = []
-    for parts in product(SUBJECTS, OBJECTS, ADVERBIALS, PARTICIPLES):
-        subject, thing, adverbial, participle = parts
-        target = (SUBJECTS[subject], PARTICIPLES[participle], OBJECTS[thing], ADVERBIALS[adverbial])
-        pair = (" ".join(filter(None, parts)), " ".join(filter(None, target)))
-        pairs += [pair] * (1 if adverbial else 4)  # a third of the sentences has no adverbial
+    for subject, thing, participle in product(SUBJECTS, OBJECTS, PARTICIPLES):
+        target = (SUBJECTS[subject], PARTICIPLES[participle], OBJECTS[thing])
+        pairs.append((" ".join((subject, thing, participle)), " ".join(target)))
     random.Random(0).shuffle(pairs)
-    return list(dict.fromkeys(pairs))
+    return pairs
 
 
 def main() -> None:
