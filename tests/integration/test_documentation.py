@@ -1,5 +1,6 @@
 """The README, the pages in docs/ and the demo show what works, as it works."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from benchmarks import summary, svo_sov
 from btg_seq2seq.cli.main import COMMANDS, main
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
@@ -20,6 +22,7 @@ from btg_seq2seq.training.objective.terms import logged_names
 from btg_seq2seq.training.settings.config import DataConfig
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
 
 
 PAGES = sorted(
@@ -81,8 +84,14 @@ def anchors_of(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_the_results_are_those_of_the_benchmark() -> None:
+    runs = [json.loads(path.read_text()) for path in ROOT.glob("docs/results/svo_sov/*.json")]
+    chosen = [run for run in runs if run["seed"] < svo_sov.SEEDS]
+    assert summary.summary(chosen, (ROOT / "docs/benchmarks.md").read_text()) in README
+
+
 def test_the_readme_stays_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert len(README.splitlines()) <= 120
 
 
 def test_the_picture_shows_a_derivation() -> None:
