@@ -1,6 +1,7 @@
 """The tree stays readable: short files, small directories, and a unit test beside every module."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,14 @@ def test_every_module_has_a_unit_test():
 
 def test_the_exceptions_exist():
     assert [name for name in TESTED_ELSEWHERE if not (PACKAGE / name).exists()] == []
+
+
+def test_contributing_describes_every_package():
+    """One line for each package, and for each module that is in none."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    layout = text.partition("btg_seq2seq/\n")[2].partition("tests/\n")[0]
+    described = re.findall(r"^ +([\w.]+)/? +\S", layout, re.MULTILINE)
+    packages = {path.parent.name for path in PACKAGE.rglob("__init__.py")}
+    alone = {path.name for path in PACKAGE.glob("*.py")}
+    expected = (packages | alone) - {PACKAGE.name, "__init__.py", "kernels"}
+    assert (set(described) - expected, expected - set(described)) == (set(), set())
