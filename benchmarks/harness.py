@@ -285,19 +285,19 @@ def signature(facts: Mapping[str, Any]) -> str:
     )
 
 
-def told(given: Sequence[str]) -> list[str]:
-    """What a command was told, without where files are and what is said elsewhere."""
-    shown, rest = [], iter(given)
+def shown(given: Sequence[str]) -> list[str]:
+    """Arguments of a command line as a table shows them: without directories and remarks."""
+    kept, rest = [], iter(given)
     for argument in rest:
         if argument in ("--output", "--directory", "--about"):
             next(rest, None)
         else:
-            shown.append(Path(argument).name)
-    return shown
+            kept.append(Path(argument).name)
+    return kept
 
 
 def arguments(module: str, description: str | None) -> argparse.ArgumentParser:
-    """A command line with what every benchmark can be told."""
+    """A command line with the options of every benchmark."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=description)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
@@ -337,7 +337,7 @@ class Report:
             write_json(options.output, {**facts, **numbers, "bars": verdicts})
         if options.markdown:
             lines = "\n".join(f"- {bar}" for bar in self.bars)
-            command = " ".join(["python -m benchmarks." + self.section, *told(sys.argv[1:])])
+            command = " ".join(["python -m benchmarks." + self.section, *shown(sys.argv[1:])])
             source = f"Written by `{command}` on {signature(facts)}."
             body = (self.note, markdown_table(self.header, self.rows), lines, source)
             replace_section(options.markdown, self.section, "\n\n".join(body))

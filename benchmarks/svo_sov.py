@@ -3,7 +3,7 @@
 Every run generates its data, trains from a file in ``examples/svo_sov`` and translates the test set
 flat (BTG-1) and by cky (BTG-N); a seed is that of data and model. Runs that are done are kept, and
 others resumed, so the command can be stopped and started again. ``--markdown`` writes the table
-from what is there.
+from what is there, ``--readme`` the three rows of the README.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, Literal, get_args
 
-from benchmarks import harness
+from benchmarks import harness, summary
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
 from btg_seq2seq.tasks.registry import TASKS
@@ -183,6 +183,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side, a thread each")
     parser.add_argument("--directory", type=Path, default=Path("results/svo_sov"))
     parser.add_argument("--report", action="store_true", help="run nothing: what is there so far")
+    parser.add_argument("--readme", type=Path, help="write the short table into this file")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # system, split, seed
     return parser.parse_args()
 
@@ -200,6 +201,8 @@ def main() -> int:
     """Run what is missing, print and write the table; 1 if a run failed or a bar is missed."""
     options = parse_arguments()
     harness.begin(options, "svo_sov")
+    if options.readme:
+        harness.check_section(options.readme, summary.SECTION)
     options.directory.mkdir(parents=True, exist_ok=True)
     if options.one:
         system, split, seed = options.one
@@ -221,6 +224,8 @@ def main() -> int:
             list(pool.map(lambda job: run_in_process(options.directory, job), missing))
     done = [path for job, path in paths.items() if is_done(path, job)]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
+    if options.readme:
+        summary.write_summary(options.readme, results)
     rows, bars = table(sorted(results, key=lambda each: each["seed"]))
     revisions = sorted({each["revision"] for each in results})
     note = f"{NOTE} Trained at revision {', '.join(revisions)}."
