@@ -48,6 +48,12 @@ from btg_seq2seq.training.data import (
 from btg_seq2seq.training.directory import check_directory, prepare_directory, put_model
 from btg_seq2seq.training.lock import locked
 from btg_seq2seq.training.objective.objective import BTGObjective
+from btg_seq2seq.training.objective.phases import (
+    Phase,
+    first_taught_step,
+    parsers_are_taught,
+    phase_at,
+)
 from btg_seq2seq.training.progress import (
     AtFirstStep,
     EarlyStopping,
@@ -219,11 +225,15 @@ def build_trainer(
     track: Track,
 ) -> BTGTrainer:
     """Tokenizer, model, data and trainer; says what they are."""
-    is_gold = config.objective.estimator == "gold"
-    if is_gold != (bitexts.train.segmentations is not None):
+    needs_gold = config.objective.description.needs_gold
+    if needs_gold != (bitexts.train.segmentations is not None):
+        estimator = config.objective.estimator
         raise UserError(
-            "the estimator gold, and no other, learns from data.train_trees and "
-            "data.train_segmentations: give all of them or none"
+            f"the estimator {estimator} learns from given derivations: set data.train_trees and "
+            "data.train_segmentations"
+            if needs_gold
+            else f"the estimator {estimator} does not learn from data.train_trees and "
+            "data.train_segmentations: remove them, or choose another objective.estimator"
         )
     if config.optimisation.patience is not None and bitexts.dev is None:
         raise UserError(
@@ -264,13 +274,14 @@ def build_trainer(
             f"{flat} training pairs have more than max_grammar_length="
             f"{config.model.max_grammar_length} tokens on a side and train flat, without trees"
         )
-    if not (model.is_flat or is_gold or config.model.pretrained or config.objective.untaught_steps):
+    is_first = phase_at(config.objective, 0, config.model.max_segments) is Phase.PARSED
+    if is_first and not (needs_gold or config.model.pretrained):
         say(
             "the parsers learn from the first step, when phrases mean nothing yet, and may settle "
             "on wrong trees: objective.uniform_steps or objective.flat_steps let them wait"
         )
     start, steps = config.recombination.start, config.optimisation.steps
-    untaught = config.objective.untaught_steps
+    untaught = first_taught_step(config.objective)
     if untaught >= steps and config.learns_trees:
         say(
             f"the parsers wait for {untaught} steps (objective.flat_steps and uniform_steps), but "
@@ -328,8 +339,9 @@ def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None])
     takes_best = count == 1 and trainer.optimisation.final == "best"
     steps = [best] if takes_best and best is not None else checkpoints.averaged(count)
     put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
-    is_taught = max(steps) > config.objective.untaught_steps
-    trainer.model.config.parsers_learned = config.learns_trees and is_taught
+    trainer.model.config.parsers_learned = parsers_are_taught(
+        config.objective, max(steps), config.model.max_segments
+    )
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:
         put_model(directory, partial(trainer.save_model, _internal_call=True))

@@ -36,10 +36,11 @@ from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Exa
 from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
 from btg_seq2seq.training.objective.objective import BTGObjective
-from btg_seq2seq.training.objective.terms import TermMeans, logged_names
+from btg_seq2seq.training.objective.phases import first_taught_step
 from btg_seq2seq.training.progress import DEV, EarlyStopping
 from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+from btg_seq2seq.training.term_means import TermMeans
 
 STATE_FILE = "trainer_state.json"
 PARSERS = ("prior.", "posterior.", "leaves.")  # what the weights of the parsers are called
@@ -239,7 +240,7 @@ class BTGTrainer(Seq2SeqTrainer):
     ) -> Tensor:
         """The losses of the parts of a batch, whose gradients add up."""
         self.objective.step = self.state.global_step
-        is_cut = not self.model.is_flat and "flat_only" not in inputs
+        is_cut = self.objective.needs_trees(self.model) and "flat_only" not in inputs
         losses: list[Tensor] = []
         parts = parts_of(inputs, self.optimisation.parts if is_cut else 1)
         for number, part in enumerate(parts, 1):
@@ -259,7 +260,7 @@ class BTGTrainer(Seq2SeqTrainer):
         loss, output = super().compute_loss(model, inputs, True, num_items_in_batch)
         if not torch.isfinite(loss):  # before the backward pass: weights and averages are untouched
             raise self._not_finite("loss", loss.item(), self.indices[-1:])
-        self.terms.add(logged_names(output.terms), inputs["labels"])
+        self.terms.add(output.terms, inputs["labels"])
         return (loss, output) if return_outputs else loss
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
@@ -324,7 +325,7 @@ class BTGTrainer(Seq2SeqTrainer):
             for inputs in self._dev_batches(data):
                 with self.accelerator.autocast():  # a finished run is not prepared for it
                     output = self.model(**inputs)
-                means.add({"loss": output.loss, **logged_names(output.terms)}, inputs["labels"])
+                means.add({"loss": output.loss, **output.terms}, inputs["labels"])
             if metrics is not None and self.dev is not None and self.args.process_index == 0:
                 measured = [metrics(self.model, self.tokenizer, self.dev)]
         broadcast_object_list(measured)
@@ -339,7 +340,7 @@ class BTGTrainer(Seq2SeqTrainer):
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"
             )
-        is_best, untaught = False, self.objective.settings.untaught_steps
+        is_best, untaught = False, first_taught_step(self.objective.settings)
         # A model whose parsers will learn, but have not, is not the best, however it translates.
         if not self.state.global_step <= untaught < self.args.max_steps:
             is_best = super()._determine_best_metric(metrics, trial)

@@ -20,7 +20,14 @@ from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.options.yaml_file import YamlFile
 from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.text.bitext import TooLong, write_lines
-from btg_seq2seq.training.settings.objective import ObjectiveSettings, scheduled
+from btg_seq2seq.training.objective.estimator import describe_estimator, estimator_names
+from btg_seq2seq.training.objective.phases import (
+    Phase,
+    first_taught_step,
+    learns_trees,
+    phase_at,
+)
+from btg_seq2seq.training.settings.objective import ObjectiveSettings
 from btg_seq2seq.training.settings.optimisation import (
     ENDING_SCHEDULES,
     TRANSLATIONS,
@@ -269,30 +276,30 @@ class TrainConfig:
     def parsers_must_wait(self) -> bool:
         """Whether phrases mean nothing yet when the parsers would begin to learn."""
         is_random = self.model.pretrained is None and not self.objective.flat_steps
-        return self.learns_trees and is_random and self.objective.estimator != "gold"
+        return self.learns_trees and is_random and not self.objective.description.needs_gold
 
     @property
     def learns_trees(self) -> bool:
         """Whether the run is more than plain seq2seq training."""
-        return self.model.max_segments > 1 and not self.objective.is_flat
+        return learns_trees(self.objective, self.model.max_segments)
 
     def _check_recombination(self) -> None:
         """Refuse to recombine sentences along trees that nothing has learned."""
-        start, estimator = self.recombination.start, self.objective.estimator
+        start, objective = self.recombination.start, self.objective
         if start is None:
             return
-        is_flat = scheduled(self.objective.flat_weight, max(start - 1, 0)) == 1
-        if self.model.max_segments == 1 or is_flat:
+        phase = phase_at(objective, max(start - 1, 0), self.model.max_segments)
+        if not self.learns_trees or (phase is Phase.FLAT and start > objective.flat_steps):
             raise UserError(
                 f"recombination.start is {start}, but with model.max_segments 1, or "
                 "objective.flat_weight 1 until then, there are no trees to recombine sentences by"
             )
-        if self.recombination.compared and estimator != "robust":
+        if self.recombination.compared and not objective.description.learns_both_directions:
             raise UserError(
                 "recombination.compared asks how well phrases translate each other in both "
-                f"directions, which the estimator {estimator} does not learn: set it to 0"
+                f"directions, which the estimator {objective.estimator} does not learn: set it to 0"
             )
-        untaught = self.objective.untaught_steps
+        untaught = first_taught_step(objective)
         if start <= untaught:
             raise UserError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
@@ -333,6 +340,8 @@ def config_parser(prog: str = "btg train", **options: Any) -> OptionParser:
     # Not required, since a file alone, without the command line, may leave it out.
     parser.add_argument("--output", type=str | None, help=OUTPUT_HELP)
     parser.add_class_arguments(TrainConfig, None, skip={"output"})
+    summaries = {name: describe_estimator(name).summary for name in estimator_names()}
+    parser.set_choices("objective.estimator", summaries)
     return parser
 
 
