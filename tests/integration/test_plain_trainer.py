@@ -23,7 +23,9 @@ from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.model.families import default_config
 model = BTGSeq2Seq.from_backbone(default_config(20, hidden_size=16, layers=1, heads=2))
 assert type(model.objective).__name__ == "BTGObjective"
-assert "accelerate" not in sys.modules and "btg_seq2seq.training.trainer" not in sys.modules
+loaded = [name for name in sys.modules if name.startswith("btg_seq2seq.training.")]
+parts = {name.split(".")[2] for name in loaded}
+assert parts == {"objective", "settings"}, parts
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
