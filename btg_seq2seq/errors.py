@@ -13,3 +13,11 @@ class UserError(ValueError):
 
 class UsageError(UserError):
     """A command line, or a file of settings, that cannot be understood."""
+
+
+class SentenceError(UserError):
+    """Something wrong with one sentence, given by its rank in the call."""
+
+    def __init__(self, sentence: int, reason: str) -> None:
+        super().__init__(f"sentence {sentence}: {reason}")
+        self.sentence, self.reason = sentence, reason

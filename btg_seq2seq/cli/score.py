@@ -31,10 +31,11 @@ from btg_seq2seq.console.lines import (
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
-from btg_seq2seq.errors import UsageError, UserError
+from btg_seq2seq.errors import SentenceError, UsageError, UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.inputs import Target
+from btg_seq2seq.translation.rules.rules import RuleSet
 from btg_seq2seq.translation.translation import Derivation, Translation
 
 if TYPE_CHECKING:
@@ -70,14 +71,8 @@ def main(arguments: Sequence[str]) -> int:
         messages.say_all(rules.problems)
         task = bar.add_task("scoring", total=None)
         for chunk in in_chunks(_checked(options, translator), options.chunk):
-            lines, targets = zip(*chunk, strict=True)
-            texts = [line.text for line in lines]
-            scores = translator.score(texts, targets)
-            reported: list[float | None] = [None] * len(chunk)
-            if options.reported:
-                reported = [*translator.prepare(texts).score(targets, rules)]
-            for row in zip(lines, scores, reported, strict=True):
-                output.write([_format(*row, options.format)])
+            for line in _scored(chunk, translator, rules, options):
+                output.write([line])
             bar.advance(task, len(chunk))
         tell_unused(messages, rules)
     return 0
@@ -105,6 +100,27 @@ def _parser() -> OptionParser:
     add_output_option(parser)
     parser.add_argument("--chunk", type=int, default=64, help="pairs scored at a time")
     return parser
+
+
+def _scored(
+    chunk: Sequence[Pair], translator: Translator, rules: RuleSet, options: Namespace
+) -> Iterator[str]:
+    """The output; an error behind the lines before one that takes too much memory."""
+    if not chunk:
+        return
+    lines, targets = [line for line, _ in chunk], [target for _, target in chunk]
+    texts = [line.text for line in lines]
+    try:
+        scores = translator.score(texts, targets)
+    except SentenceError as error:
+        yield from _scored(chunk[: error.sentence], translator, rules, options)
+        place = f"{name_of(options.source)}: line {lines[error.sentence].number}"
+        raise UserError(f"{place}: {error.reason}") from error
+    reported: list[float | None] = [None] * len(chunk)
+    if options.reported:
+        reported = [*translator.prepare(texts).score(targets, rules)]
+    for row in zip(lines, scores, reported, strict=True):
+        yield _format(*row, options.format)
 
 
 def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None]:

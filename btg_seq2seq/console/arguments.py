@@ -18,11 +18,11 @@ from jsonargparse import Namespace
 from btg_seq2seq.checks import at_least
 from btg_seq2seq.console.lines import is_utf8
 from btg_seq2seq.console.messages import Messages, with_options
-from btg_seq2seq.errors import UsageError, UserError
+from btg_seq2seq.errors import SentenceError, UsageError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text.bitext import Bitext, write_lines
-from btg_seq2seq.translation.inputs import SentenceError, Target
+from btg_seq2seq.translation.inputs import Target
 from btg_seq2seq.translation.rules.files import parse_rule, read_rules
 from btg_seq2seq.translation.rules.rules import RuleSet
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 
 from btg_seq2seq.errors import UserError
 
+LONGEST_CHART = 512  # tokens; its memory, 4 GB, grows with the cube of the length
+
 
 @dataclass(frozen=True)
 class DecodingSettings:
@@ -77,8 +79,11 @@ class DecodingSettings:
                 "max_output_ratio must be a number, 0 or more, and max_output_extra 1 or more, "
                 f"not {self.max_output_ratio} and {self.max_output_extra}"
             )
-        if self.max_cky_length < 0:
-            raise UserError(f"max_cky_length must not be negative, not {self.max_cky_length}")
+        if not 0 <= self.max_cky_length <= LONGEST_CHART:
+            raise UserError(
+                f"max_cky_length must lie between 0 and {LONGEST_CHART}, not "
+                f"{self.max_cky_length}: the chart of a longer sentence takes too much memory"
+            )
 
     def longest_output(self, length: int) -> int:
         """Most target tokens of a source with so many."""

@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import LeafCRF, Segmentation, Tree, TreeCRF
+from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Reading
@@ -25,6 +26,7 @@ from btg_seq2seq.translation.source_text import SourceText
 from btg_seq2seq.translation.translation import Derivation, Phrase, Translation
 
 BATCH_TOKENS = 4096  # of source and target, padding included
+BATCH_SPLITS = 2**22  # of the longer side
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ def best_derivations(
 def _batches(ranks: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
     batch: list[int] = []
     for rank in sorted(ranks, key=lambda rank: (lengths[rank], rank)):
-        if batch and (len(batch) + 1) * 2 * lengths[rank] > BATCH_TOKENS:
+        size = len(batch) + 1
+        is_large = size * split_count(lengths[rank]) > BATCH_SPLITS
+        if batch and (size * 2 * lengths[rank] > BATCH_TOKENS or is_large):
             yield batch
             batch = []
         batch.append(rank)

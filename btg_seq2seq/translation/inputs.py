@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from btg_seq2seq.errors import UserError
+from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.translation.translation import Translation
 
 if TYPE_CHECKING:
@@ -21,14 +21,6 @@ Target = str | Translation | Sequence[Sequence[int]]
 CHARACTERS_PER_TOKEN = 100
 MOST_CHARACTERS = 2**21
 REMEDY = "split it into sentences, or raise max_length"
-
-
-class SentenceError(UserError):
-    """Something wrong with one sentence, given by its rank in the call."""
-
-    def __init__(self, sentence: int, reason: str) -> None:
-        super().__init__(f"sentence {sentence}: {reason}")
-        self.sentence, self.reason = sentence, reason
 
 
 class SentenceLengthError(SentenceError):

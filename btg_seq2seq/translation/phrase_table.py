@@ -11,11 +11,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from btg_seq2seq.decoding.chart.candidates import Place
 from btg_seq2seq.decoding.chart.cky import Prepared, prepare
 from btg_seq2seq.grammar import Span, spans
 from btg_seq2seq.text.words import words_of
+from btg_seq2seq.translation.prepared_texts import chunks
 from btg_seq2seq.translation.rules.files import SEPARATOR
 from btg_seq2seq.translation.source_text import SourceText
 from btg_seq2seq.translation.target_text import REPLACEMENT
@@ -105,11 +107,15 @@ class PhraseTable:
 
         Returns which sentences were left out, because they are too long for a chart.
         """
-        read = list(enumerate(translator.read(texts)))
-        ranks = [rank for rank, source in read if source.tokens]
-        sources = [source for _, source in read if source.tokens]
-        if not sources:
-            return []
+        too_long, first = [], 0
+        for chunk in chunks(translator.read(texts), translator.settings):
+            too_long += [first + rank for rank in self._add_sources(translator, chunk)]
+            first += len(chunk)
+        return too_long
+
+    def _add_sources(self, translator: Translator, read: Sequence[SourceText]) -> list[int]:
+        ranks = [rank for rank, source in enumerate(read) if source.tokens]
+        sources = [read[rank] for rank in ranks]
         framed = [translator.framed(source.tokens) for source in sources]
         prepared = prepare(translator.model, framed, translator.settings)
         plans = prepared.plans([()] * len(sources))
@@ -154,8 +160,15 @@ class PhraseTable:
 
 def _is_words(text: str, span: Span) -> bool:
     """Whether a span begins and ends where words do, white space aside."""
-    words = words_of(text)
+    starts, stops = _borders(text)
     inside = text[slice(*span)]
     start = span[0] + len(inside) - len(inside.lstrip())
     stop = start + len(inside.strip())
-    return start in {word.start for word in words} and stop in {word.stop for word in words}
+    return start in starts and stop in stops
+
+
+@lru_cache(maxsize=2)
+def _borders(text: str) -> tuple[frozenset[int], frozenset[int]]:
+    """Where the words of a text begin and end; asked for each of its phrases."""
+    words = words_of(text)
+    return frozenset(word.start for word in words), frozenset(word.stop for word in words)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from btg_seq2seq.decoding.chart.cky import Prepared, prepare
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.translation.inputs import Target, check_pairs
 from btg_seq2seq.translation.rules.assignment import Assigner, Assignment
@@ -21,6 +22,27 @@ from btg_seq2seq.translation.writing import Written, log_sum, to_translation
 
 if TYPE_CHECKING:  # it makes these
     from btg_seq2seq.translation.translator import Translator
+
+
+# Texts that are held in memory, encoded, at a time; their tokens, and splits in their charts.
+CHUNK, CHUNK_TOKENS, CHUNK_SPLITS = 256, 2**15, 2**23
+
+
+def chunks(
+    sources: Sequence[SourceText], settings: DecodingSettings
+) -> Iterator[Sequence[SourceText]]:
+    """Sources in order, no more of them at a time than fit into memory."""
+    first, tokens, splits = 0, 0, 0
+    for rank, source in enumerate(sources):
+        length = len(source.tokens)
+        own = split_count(length) if length <= settings.max_cky_length else 0
+        tokens, splits = tokens + length, splits + own
+        is_full = rank - first == CHUNK or tokens > CHUNK_TOKENS or splits > CHUNK_SPLITS
+        if is_full and rank > first:
+            yield sources[first:rank]
+            first, tokens, splits = rank, length, own
+    if sources:
+        yield sources[first:]
 
 
 class PreparedTexts:

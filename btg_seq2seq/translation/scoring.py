@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from btg_seq2seq.decoding.chart.target_mass import TargetMass, target_mass
 from btg_seq2seq.decoding.hypotheses import Hypothesis
+from btg_seq2seq.errors import SentenceError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.translation.rules.assignment import Assignment
@@ -48,9 +49,12 @@ def score_strings(
         for tokens in strings
         if source.tokens
     ]
-    masses = target_mass(
-        model, [framed[rank] for rank, _ in rows], [tokens for _, tokens in rows], settings
-    )
+    try:
+        masses = target_mass(
+            model, [framed[rank] for rank, _ in rows], [tokens for _, tokens in rows], settings
+        )
+    except SentenceError as error:
+        raise SentenceError(rows[error.sentence][0], error.reason) from error
     by_rank: dict[int, list[tuple[tuple[int, ...], TargetMass]]] = {}
     for (rank, tokens), mass in zip(rows, masses, strict=True):
         by_rank.setdefault(rank, []).append((tokens, mass))

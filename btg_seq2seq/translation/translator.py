@@ -6,7 +6,7 @@ finds token strings, and these become texts whose words know where they came fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -17,14 +17,13 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.search.beams import Level
-from btg_seq2seq.errors import UserError
+from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import TextSide, load_tokenizer
 from btg_seq2seq.translation.alignment import aligned, best_derivations
 from btg_seq2seq.translation.inputs import (
     REMEDY,
-    SentenceError,
     SentenceLengthError,
     Target,
     check_pairs,
@@ -32,7 +31,7 @@ from btg_seq2seq.translation.inputs import (
     check_texts,
     reads_as_its_text,
 )
-from btg_seq2seq.translation.prepared_texts import PreparedTexts, check_nbest, warn_about
+from btg_seq2seq.translation.prepared_texts import PreparedTexts, check_nbest, chunks, warn_about
 from btg_seq2seq.translation.rules.assignment import Assignment
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 from btg_seq2seq.translation.scoring import Score, score_strings
@@ -40,9 +39,6 @@ from btg_seq2seq.translation.source_text import SourceReader, SourceText
 from btg_seq2seq.translation.target_text import TargetWriter
 from btg_seq2seq.translation.translation import Translation
 from btg_seq2seq.translation.writing import to_translation
-
-# Texts, and tokens of them, that are held in memory, encoded, at a time.
-CHUNK, CHUNK_TOKENS = 256, 2**15
 
 
 class Translator:
@@ -108,7 +104,7 @@ class Translator:
         if mode == "flat" and rule_set.rules:
             raise UserError("flat translation cannot obey rules; use the mode cky, or no rules")
         results: list[Translation] = []
-        for chunk in _chunks(self.read(texts, chosen)):
+        for chunk in chunks(self.read(texts, chosen), chosen):
             if mode == "flat":
                 results += self._translate_flat(chunk, nbest, chosen)
             else:
@@ -270,15 +266,3 @@ class Translator:
             )
             for rank, source in enumerate(sources)
         ]
-
-
-def _chunks(sources: Sequence[SourceText]) -> Iterator[Sequence[SourceText]]:
-    """Sources in order, no more of them or of their tokens at a time than fit into memory."""
-    first, tokens = 0, 0
-    for rank, source in enumerate(sources):
-        tokens += len(source.tokens)
-        if rank > first and (rank - first == CHUNK or tokens > CHUNK_TOKENS):
-            yield sources[first:rank]
-            first, tokens = rank, len(source.tokens)
-    if sources:
-        yield sources[first:]

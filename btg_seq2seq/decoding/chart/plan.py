@@ -29,6 +29,7 @@ Mask = NDArray[np.bool_]
 
 # Scores are cut to this size where a model gives infinite ones, or none.
 LARGEST_SCORE = 1e6
+MOST_SPLITS = 2**22  # that are scored at a time
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,20 @@ class Plan:
 
 def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
     """Split scores of the source parser, ``[splits, 2]`` each."""
-    if not sources:
-        return []
-    states, _ = padded_states([source.own_states for source in sources])
-    lengths = [source.length for source in sources]
-    scores = model.prior(states, lengths).double()
-    finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
-    return [row[: split_count(length)] for row, length in zip(finite, lengths, strict=True)]
+    result: list[Floats] = []
+    first = 0
+    while first < len(sources):
+        # Few at a time where they are long: there are about length^3 / 6 splits.
+        longest = max(source.length for source in sources[first:])
+        some = sources[first : first + max(1, MOST_SPLITS // max(1, split_count(longest)))]
+        states, _ = padded_states([source.own_states for source in some])
+        lengths = [source.length for source in some]
+        scores = model.prior(states, lengths).double()
+        finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
+        # Copies, so that no sentence keeps the padding of the others.
+        result += [row[: split_count(n)].copy() for row, n in zip(finite, lengths, strict=True)]
+        first += len(some)
+    return result
 
 
 def plan_sentences(

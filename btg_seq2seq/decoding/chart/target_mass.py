@@ -28,6 +28,7 @@ from btg_seq2seq.decoding.encoding import (
 )
 from btg_seq2seq.decoding.hypotheses import DerivationRecord, PhraseRecord, Tokens, hypothesis
 from btg_seq2seq.decoding.search.beams import Level, length_batches
+from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.modes import evaluating
@@ -69,7 +70,10 @@ def target_mass(
             written = [tuple(targets[row]) for row in rows]
             flat = _flat_log_probs(model, encoded, written)
             for row, source, target, log_prob in zip(rows, encoded, written, flat, strict=True):
-                results[row] = _score(model, source, target, log_prob, settings)
+                try:
+                    results[row] = _score(model, source, target, log_prob, settings)
+                except UserError as error:
+                    raise SentenceError(row, str(error)) from error
     return [results[row] for row in range(len(sources))]
 
 
@@ -130,9 +134,9 @@ def _score(
 def _check_size(length: int, segments: int, places: Integers, target: int) -> None:
     """Refuse what would not fit into memory, before it is filled."""
     cells = mass_kernels.layout(length, segments, places)[1]
-    size = cells * 2 * (target + 1) ** 2 * np.dtype(float).itemsize
+    size = (2 * cells + len(places)) * (target + 1) ** 2 * np.dtype(float).itemsize
     if size > MOST_BYTES:
-        raise ValueError(
+        raise UserError(
             f"the sum over all derivations of {length} source and {target} target tokens takes "
             f"{size / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.0f} that are allowed: raise "
             "span_threshold, or lower max_segments, max_phrase_length or max_cky_length"
