@@ -10,8 +10,9 @@ from btg_seq2seq.errors import UserError
 
 def whole(name: str, value: object, least: int = 0) -> None:
     """Refuse a value that is not a whole number, or is too small."""
-    if type(value) is not int or value < least:
+    if type(value) is not int:
         raise UserError(f"{name} must be a whole number, {least} or more, not {value!r}")
+    at_least(least, name, value)
 
 
 def true_or_false(name: str, value: object) -> None:
@@ -46,7 +47,8 @@ def from_0_to_1(name: str, value: float | None, ends: bool = True) -> None:
 def finite(name: str, value: object, least: float = 0) -> None:
     """Refuse a value that is not a finite number, or is too small."""
     if not (isinstance(value, int | float) and _is_number(value) and least <= value < math.inf):
-        raise UserError(f"{name} must be a number, {least} or more, not {value}")
+        more = "" if least == -math.inf else f", {least} or more"
+        raise UserError(f"{name} must be a number{more}, not {value}")
 
 
 def _is_number(value: object) -> bool:

@@ -25,7 +25,7 @@ def decode_flat(
     ``sources`` are token ids with the frame that the tokenizer gives them. No hypothesis depends
     on the other sentences.
     """
-    settings = settings or DecodingSettings()
+    settings = settings or model.decoding
     results: list[list[Hypothesis]] = [[] for _ in sources]
     with evaluating(model):
         lengths = [len(tokens) for tokens in sources]

@@ -23,6 +23,7 @@ from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.manifest import MODEL_FILES, verify_files, write_manifest
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig, open_btg_config
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import open_weights
 from btg_seq2seq.model.objective import Objective, default_objective
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
@@ -47,6 +48,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> None:
         super().__init__(config)
         self.objective = default_objective() if objective is None else objective
+        self.decoding = DecodingSettings()  # defaults of translation, saved beside the weights
         if backbone is None:
             if config.backbone is None:
                 raise UserError("the configuration names no backbone")
@@ -93,23 +95,26 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def from_pretrained(  # type: ignore[override]
         cls, directory: str | PathLike[str], **options: Any
     ) -> BTGSeq2Seq:
-        """Load what ``save_pretrained`` wrote; ``UserError`` where files are missing or damaged.
+        """Load a saved model; missing or damaged files raise ``UserError``.
 
-        ``verify=False`` saves the time of comparing the files with their checksums.
+        ``verify=False`` skips the comparison of the files with their checksums.
         """
         verify = options.pop("verify", True)
         config = options.pop("config", None) or open_btg_config(directory)
         if verify and config.written_by is not None:  # older models have no checksums
             verify_files(Path(directory))
+        decoding = DecodingSettings.load(directory)
         loaded: BTGSeq2Seq = open_weights(super(), directory, config=config, **options)
+        loaded.decoding = decoding
         return loaded
 
     def save_pretrained(self, save_directory: str | PathLike[str], **options: Any) -> None:  # type: ignore[override]
-        """Write the model, and the checksums of its files."""
+        """Write the model, its decoding defaults, and the checksums of all files."""
         self.config.written_by = __version__
         save: Any = super().save_pretrained
         save(save_directory, **options)
         if options.get("is_main_process", True):
+            self.decoding.save(save_directory)
             write_manifest(Path(save_directory), MODEL_FILES)
 
     def forward(

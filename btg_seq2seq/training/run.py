@@ -34,7 +34,7 @@ from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
-from btg_seq2seq.training.build import build_model, describe, resumed_model
+from btg_seq2seq.training.build import build_model, describe
 from btg_seq2seq.training.checkpoints import Checkpoints, average, put_weights
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -249,10 +249,11 @@ def build_trainer(
     else:  # what the model was built from is needed no more
         tokenizer = load_tokenizer(last)
         set_languages(tokenizer, config.model.source_language, config.model.target_language)
-        model = resumed_model(config.model, last)
+        model = BTGSeq2Seq.from_pretrained(last, verify=False)  # all of it was verified
         model.backbone.check_tokenizer(tokenizer, last)
     frames = Frames.of(tokenizer)
     model.objective = BTGObjective(config.objective, config.seed)
+    model.decoding = config.decoding.settings
     longest = model.backbone.family.longest(model.backbone.model.config)
     limit, on_too_long = length_limit(config.data, longest)
     data = encode(bitexts.train, tokenizer, frames, limit, on_too_long)

@@ -35,7 +35,7 @@ def prepare(
     ``sources`` are token ids with the frame that the tokenizer gives them. Those that are too long
     for a chart wait until ``decode`` knows whether rules cut them.
     """
-    settings = settings or DecodingSettings()
+    settings = settings or model.decoding
     check_sources(model, sources)
     candidates = Candidates(model, [Source.of(model, tokens) for tokens in sources], settings)
     own = candidates.sources

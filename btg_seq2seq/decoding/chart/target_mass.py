@@ -58,7 +58,7 @@ def target_mass(
     ``sources`` are token ids with the frame that the tokenizer gives them, ``targets`` without, as
     in ``Hypothesis.tokens``. Lengths are never normalised here.
     """
-    settings = settings or DecodingSettings()
+    settings = settings or model.decoding
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
     check_sources(model, sources)
