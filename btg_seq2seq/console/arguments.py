@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -42,8 +42,10 @@ class CommandParser(OptionParser):
     Only these replace the defaults saved beside the model.
     """
 
-    def parse_args(self, *arguments: Any, **options: Any) -> Namespace:
-        parsed = super().parse_args(*arguments, **options)
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: Namespace | None = None, **options: Any
+    ) -> Namespace:
+        parsed = super().parse_args(args, namespace, **options)
         parsed["given"] = sorted(self.given_fields)
         return parsed
 

@@ -94,7 +94,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
                 whole(name, token)
 
     @classmethod
-    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:  # type: ignore[override]
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """Create the configuration from ``config.json``, of older versions too."""
         # These are read by DecodingSettings.load.
         kept = {name: value for name, value in config_dict.items() if name not in IN_CONFIG}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,7 @@ from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination.settings import BOUNDARY_THRESHOLD
 from btg_seq2seq.text.batches import Collator, EncodedBitext
+from btg_seq2seq.text.length_batches import length_batches
 
 Track = Callable[[Sequence[NDArray[np.int64]], str], Iterable[NDArray[np.int64]]]
 MOST_SCORES = 2**24  # of target splits that are held at a time; 64 MB
@@ -109,11 +110,16 @@ class Derivations:
         given the batches, and goes through them while it shows how far that is.
         """
         uniforms = np.random.default_rng([seed, 1]).random(len(examples))
-        order = np.argsort(examples.lengths.max(1), kind="stable")
         collate = Collator(model.backbone.pad)
         rows: list[list[list[int]]] = [[] for _ in range(len(examples))]
-        batches = _batches(order, examples.lengths.max(1), batch_size, 1 + compared)
-        own = list(islice(batches, rank, None, processes))
+        trees = 1 + compared  # per sentence, each with scores of its own
+        batches = length_batches(
+            examples.lengths.max(1),
+            lambda count, longest: (
+                count <= batch_size and count * trees * split_count(longest) <= MOST_SCORES
+            ),
+        )
+        own = [np.array(batch) for batch in islice(batches, rank, None, processes)]
         with evaluating(model):
             for positions in track(own, "looking for derivations"):
                 batch = collate([examples[int(position)] for position in positions])
@@ -167,22 +173,6 @@ class Derivations:
             return cls(arrays["spans"], arrays["ends"], int(arrays["prefix"][0]))
         except (OSError, SafetensorError, KeyError) as error:
             raise UserError(f"{path}: no derivations can be read: {error}") from error
-
-
-def _batches(
-    order: NDArray[np.int64], lengths: NDArray[np.int64], size: int, trees: int
-) -> Iterator[NDArray[np.int64]]:
-    """Sentences, shortest first, to look at side by side; each has scores for so many trees."""
-    first = 0
-    while first < len(order):
-        count = size
-        while count > 1:
-            longest = int(lengths[order[first : first + count][-1]])
-            if count * trees * split_count(longest) <= MOST_SCORES:
-                break
-            count -= 1
-        yield order[first : first + count]
-        first += count
 
 
 def _choose(
