@@ -18,9 +18,10 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks import harness
-from btg_seq2seq.decoding.chart.cky import prepare
+from btg_seq2seq.decoding.chart.cky import PreparedSentences, prepare
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.search.beams import length_batches
+from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -37,6 +38,12 @@ class Case:
     model: BTGSeq2Seq
     sources: list[list[int]]
     settings: DecodingSettings
+
+    def prepare(self, **settings: Any) -> PreparedSentences:
+        """Prepare the sentences for cky decoding."""
+        chosen = replace(self.settings, **settings)
+        phrases = Seq2SeqPhrases(self.model, self.sources, chosen)
+        return prepare(phrases, phrases.grammar, chosen)
 
 
 def random_case(options: argparse.Namespace, length: int | None = None) -> Case:
@@ -84,8 +91,8 @@ def chart_share(options: argparse.Namespace) -> float:
     """Percent of cky decoding that is not the seq2seq model: 40 tokens, 5 phrases, 10 beams."""
     small = argparse.Namespace(**{**vars(options), "batch": 4, "segments": 5, "beam": 10})
     case = random_case(small, 40)
-    prepare(case.model, case.sources[:1], case.settings).decode()  # compile
-    prepared, encoding = harness.timed(lambda: prepare(case.model, case.sources, case.settings))
+    replace(case, sources=case.sources[:1]).prepare().decode()  # compile
+    prepared, encoding = harness.timed(case.prepare)
     _, first = harness.timed(prepared.decode)
     prepared._plain.clear()
     _, again = harness.timed(prepared.decode)  # candidates are known: parser and chart alone
@@ -112,18 +119,17 @@ def main() -> int:
     default = DecodingSettings.span_threshold
     calls: dict[str, Callable[[], Any]] = {
         "generate": bare_generate(case),
-        "flat": lambda: decode_flat(case.model, case.sources, case.settings),
+        "flat": lambda: decode_flat(Seq2SeqPhrases(case.model, case.sources, case.settings)),
     }
     phrases = dict.fromkeys(calls, "")
     for threshold in sorted({*options.thresholds, default}, reverse=True):
-        settings, name = replace(case.settings, span_threshold=threshold), f"cky, {threshold:g}"
-        prepared = prepare(case.model, case.sources, settings)
-        plans = prepared.plans([()] * len(case.sources)).values()
+        name = f"cky, {threshold:g}"
+        plans = case.prepare(span_threshold=threshold).plans().values()
         phrases[name] = f"{sum(int(plan.kept.sum()) for plan in plans) / len(case.sources):.1f}"
-        calls[name] = lambda settings=settings: prepare(  # type: ignore[misc]
-            case.model, case.sources, settings
+        calls[name] = lambda threshold=threshold: case.prepare(  # type: ignore[misc]
+            span_threshold=threshold
         ).decode()
-    prepare(case.model, case.sources[:1], case.settings).decode()  # compile
+    replace(case, sources=case.sources[:1]).prepare().decode()  # compile
     timings = harness.interleaved_minima(calls, seconds=0.0, least=options.repetitions)
     seconds = {name: timing.seconds for name, timing in timings.items()}
     flat, cky = seconds["flat"], seconds[f"cky, {default:g}"]

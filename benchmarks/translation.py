@@ -74,11 +74,7 @@ def calls_of(
 def phrases_decoded(translator: Translator, sources: Sequence[str], threshold: float) -> float:
     """Spans that are kept, a sentence."""
     prepared = translator.prepare(sources, span_threshold=threshold)
-    kept = [
-        int(plan.kept.sum())
-        for group in prepared._groups
-        for plan in group.plans([()] * len(group.sources)).values()
-    ]
+    kept = [int(plan.kept.sum()) for group in prepared._groups for plan in group.plans().values()]
     return sum(kept) / len(sources)
 
 

@@ -45,7 +45,7 @@ def open_pretrained(loader: Any, source: str | PathLike[str], what: str, **optio
 
 
 def summary(error: BaseException) -> str:
-    """What an exception of a library says, in one line."""
+    """The message of a library's exception, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else ""
     return text if isinstance(error, OSError | UserError) else f"{type(error).__name__}: {text}"
@@ -128,6 +128,6 @@ def _names_file(name: str) -> bool:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a file name stays in its directory, on any system."""
+    """Tell whether a file name stays in its directory, on any system."""
     paths = PurePosixPath(name), PureWindowsPath(name)
     return not name or all(len(path.parts) == 1 and path.name == name for path in paths)

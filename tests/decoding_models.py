@@ -6,10 +6,25 @@ import pytest
 import torch
 from tiny_models import VOCABULARY, tiny_backbone, tokens
 
+from btg_seq2seq.decoding import flat
+from btg_seq2seq.decoding.chart import cky
+from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+
+
+def prepare(model, sources, settings=None):
+    """Cky decoding with a seq2seq model."""
+    phrases = Seq2SeqPhrases(model, sources, settings)
+    return cky.prepare(phrases, phrases.grammar, settings)
+
+
+def decode_flat(model, sources, settings=None, nbest=1):
+    """Flat decoding with a seq2seq model."""
+    return flat.decode_flat(Seq2SeqPhrases(model, sources, settings), nbest)
+
 
 SMALL = DecodingSettings(beam_size=3, max_output_ratio=1.0, max_output_extra=2, batch_tokens=400)
 
@@ -44,8 +59,7 @@ def phrase_log_prob(model, source, start, stop, target):
 
 def check_provenance(hypothesis, length):
     """The phrases make the string, in the order of the tree, and tile the source."""
-    derivation = hypothesis.derivation
-    phrases = derivation.phrases
+    derivation, phrases = hypothesis.derivation, hypothesis.phrases
     assert tuple(token for phrase in phrases for token in phrase.tokens) == hypothesis.tokens
     assert [(phrase.start, phrase.stop) for phrase in phrases] == [*derivation.tree.phrases]
     ends = sorted((phrase.start, phrase.stop) for phrase in phrases)
@@ -63,15 +77,13 @@ def assert_same(one, other):
         assert mine.tokens == yours.tokens
         assert mine.log_prob == pytest.approx(yours.log_prob, abs=1e-4)
         assert mine.derivation.tree == yours.derivation.tree
-        assert [p.tokens for p in mine.derivation.phrases] == [
-            p.tokens for p in yours.derivation.phrases
-        ]
+        assert [p.tokens for p in mine.phrases] == [p.tokens for p in yours.phrases]
 
 
 def check_rules(result, rules):
     """Forced spans are phrases with a target of their rule; no rule has another target."""
     for own in result.hypotheses:
-        phrases = {(phrase.start, phrase.stop): phrase for phrase in own.derivation.phrases}
+        phrases = {(phrase.start, phrase.stop): phrase for phrase in own.phrases}
         for rule in rules:
             phrase = phrases.get((rule.start, rule.stop))
             if rule.mode == "force":

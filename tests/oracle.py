@@ -6,7 +6,7 @@ programs. Scores are float64 tensors, so gradients come from autograd through th
 
 import math
 from collections import defaultdict
-from functools import cache
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -111,11 +111,16 @@ def effective_limit(length, segments, max_phrase_length):
     return max_phrase_length
 
 
+def may_be_leaf(start, stop, limit):
+    """`limit` is the longest leaf, here and below, or a frozen set of the spans that may be one."""
+    return stop - start <= limit if isinstance(limit, int) else (start, stop) in limit
+
+
 def tilings(start, stop, segments, limit):
-    """Fenceposts of every way to cut start..stop into nonempty phrases of at most `limit`."""
+    """Fenceposts of every way to cut start..stop into nonempty phrases within `limit`."""
     for cuts in combinations(range(start + 1, stop), segments - 1):
         fenceposts = (start, *cuts, stop)
-        if all(right - left <= limit for left, right in pairwise(fenceposts)):
+        if all(may_be_leaf(*phrase, limit) for phrase in pairwise(fenceposts)):
             yield fenceposts
 
 
@@ -140,7 +145,7 @@ class Forest(NamedTuple):
         return scores.flatten()[self.rules].sum(-1) + self.log_two
 
 
-@cache
+@lru_cache(maxsize=2**14)
 def forest(start, stop, segments, limit):
     """Every normal-form tree over start..stop with that many leaves, none over the limit."""
     trees = [
@@ -233,7 +238,7 @@ class TreeOracle(Enumeration):
 def log_inside(scores, start, stop, segments, limit, orientation):
     """Log mass of the labelled derivations of a cell; orientation 0 straight, 1 inverted."""
     if segments == 1:
-        return 0.0 if stop - start <= limit else -math.inf
+        return 0.0 if may_be_leaf(start, stop, limit) else -math.inf
     listed = forest(start, stop, segments, limit)
     chosen = [tree.inverted == orientation for tree in listed.trees]
     return listed.log_weights(scores)[torch.tensor(chosen, dtype=torch.bool)].logsumexp(0).item()
@@ -255,7 +260,7 @@ def rule_log_probs(scores, start, stop, segments, limit, orientation):
     return {rule: (mass - total).item() for rule, mass in sums.items()}
 
 
-@cache
+@lru_cache(maxsize=2**10)
 def usable_cells(length, segments, limit):
     """Cells (leaf count, start, stop, label) of the trees with at most that many leaves."""
     cells = set()

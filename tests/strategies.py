@@ -5,11 +5,14 @@ A batch mixes lengths and leaf counts; its padding holds garbage that must not m
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from hypothesis import assume
 from hypothesis import strategies as st
 from oracle import (
+    SPAN_INDEX,
+    SPANS,
     Enumeration,
     LeafOracle,
     TreeOracle,
@@ -99,6 +102,33 @@ class Batch:
 
 @dataclass
 class TreeCRFBatch(Batch):
+    masks: list | None = None  # of [spans] bool: which may be leaves
+
+    @property
+    def leaves(self):
+        """What may be a leaf, as the oracle has it: a limit, or all spans for each sentence."""
+        if self.masks is None:
+            return self.limits
+        return [
+            frozenset(
+                (start, stop)
+                for (start, stop), allowed in zip(SPANS, mask.tolist(), strict=False)
+                if allowed and stop - start <= limit
+            )
+            for mask, limit in zip(self.masks, self.limits, strict=True)
+        ]
+
+    @property
+    def padded_masks(self):
+        """[batch, spans], garbage after each sentence's own entries."""
+        if self.masks is None:
+            return None
+        shape = len(self), max(map(len, self.masks))
+        padded = torch.rand(shape, generator=self.generator) < 0.5
+        for row, mask in zip(padded, self.masks, strict=True):
+            row[: len(mask)] = mask
+        return padded
+
     def crf(self, kernels, padded):
         return TreeCRF(
             padded,
@@ -106,6 +136,18 @@ class TreeCRFBatch(Batch):
             torch.tensor(self.segments),
             max_phrase_length=self.max_phrase_length,
             kernels=kernels,
+            allowed_leaves=self.padded_masks,
+        )
+
+    def alone(self, index, kernels, scores, copies=1):
+        """The CRF of one sentence, from scores [copies, splits, 2]."""
+        return TreeCRF(
+            scores,
+            self.lengths[index : index + 1] * copies,
+            self.segments[index : index + 1] * copies,
+            max_phrase_length=self.max_phrase_length,
+            kernels=kernels,
+            allowed_leaves=None if self.masks is None else self.masks[index].expand(copies, -1),
         )
 
     def oracle(self, index, segments=None, scores=None):
@@ -113,7 +155,7 @@ class TreeCRFBatch(Batch):
             (self.scores if scores is None else scores)[index],
             self.lengths[index],
             self.segments[index] if segments is None else segments,
-            self.limits[index],
+            self.leaves[index],
         )
 
     def oracles(self, scores=None) -> list[Enumeration]:
@@ -165,6 +207,20 @@ def sizes(draw, max_batch, max_length, max_segments):
 
 
 @st.composite
+def leaf_masks(draw, lengths, segments, generator):
+    """Which spans may be leaves: some, and those of a tree, so that there is one."""
+    share = draw(st.sampled_from([0.0, 0.3, 0.7]))
+    masks = []
+    for length, count in zip(lengths, segments, strict=True):
+        mask = torch.rand(math.comb(length + 1, 2), generator=generator) < share
+        posts = [length * part // count for part in range(count + 1)]  # no longer than any limit
+        posts = [length - post for post in posts[::-1]] if draw(st.booleans()) else posts
+        mask[[SPAN_INDEX[span] for span in pairwise(posts)]] = True
+        masks.append(mask)
+    return masks
+
+
+@st.composite
 def tree_crf_batches(
     draw, max_batch=3, max_length=6, max_segments=4, scales=SCALES, forbidden=True, enumerable=True
 ):
@@ -173,6 +229,8 @@ def tree_crf_batches(
     shapes = [(math.comb(length + 1, 3), 2) for length in lengths]
     scores = [random_scores(generator, shape, scale, share).requires_grad_() for shape in shapes]
     batch = TreeCRFBatch(scores, lengths, segments, limit, scale, generator)
+    if draw(st.booleans()):
+        batch.masks = draw(leaf_masks(lengths, segments, generator))
     if enumerable:
         assume(all(oracle.outcomes for oracle in batch.oracles()))
     return batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from jsonargparse import Namespace
 
@@ -21,9 +21,6 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.text import Bitext, read_lines, write_lines
-
-if TYPE_CHECKING:
-    from btg_seq2seq.recombination.collect import Derivations
 
 T = TypeVar("T")
 
@@ -54,7 +51,7 @@ def _augment(
     wanted = len(bitext) if options.count is None else options.count
     translator = load_translator(options, messages)
     from btg_seq2seq.recombination.augment import augment
-    from btg_seq2seq.recombination.collect import Derivations
+    from btg_seq2seq.recombination.collect import collect_derivations
     from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
     from btg_seq2seq.recombination.slots import continuing_tokens
     from btg_seq2seq.text.frames import Frames
@@ -66,7 +63,7 @@ def _augment(
     continuing = continuing_tokens(tokenizer)  # refuses what does not mark words
     examples = encode(bitext, tokenizer, Frames.of(tokenizer), longest, "skip")
     messages.say(examples.summary())
-    derivations = Derivations.collect(
+    derivations = collect_derivations(
         model,
         examples,
         batch_size=options.batch_size,
@@ -90,7 +87,7 @@ def _augment(
     if not new.pairs:
         raise UserError(
             "no new sentence pair can be made: no phrase of the bitext can be swapped for another "
-            f"({len(derivations)} sentences, {_without_tree(derivations)} of them without a tree)"
+            f"({len(derivations)} sentences, {derivations.without_tree} of them without a tree)"
         )
     sources, targets = zip(*new.pairs, strict=True)
     write_lines(options.output_source, sources)
@@ -102,7 +99,7 @@ def _augment(
         messages.say(f"{wanted} were wanted, but no more than these were found")
     coincidences = recombiner.tries.coincidences
     messages.say(f"{coincidences} coincidences with excluded sources, none of them written")
-    if without := _without_tree(derivations):
+    if without := derivations.without_tree:
         messages.say(
             f"{without} sentences are too long for trees (max_grammar_length) and gave no phrases"
         )
@@ -111,13 +108,6 @@ def _augment(
             f"{new.unknown} pairs left out because of words that the tokenizer does not know"
         )
     return 0
-
-
-def _without_tree(derivations: Derivations) -> int:
-    """Sentences without a tree: no phrase of theirs ends."""
-    import numpy as np
-
-    return int((np.diff(derivations.ends) == 0).sum())
 
 
 def _track(quiet: bool, batches: Sequence[T], description: str) -> Iterable[T]:

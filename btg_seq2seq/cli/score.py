@@ -36,7 +36,7 @@ from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.inputs import Target
 from btg_seq2seq.translation.rules.rules import RuleSet
-from btg_seq2seq.translation.translation import Derivation, Translation
+from btg_seq2seq.translation.translation import TextDerivation, Translation
 
 if TYPE_CHECKING:
     from btg_seq2seq.translation.scoring import Score
@@ -180,10 +180,10 @@ def _translation(fields: dict[str, Any], vocabulary_size: int, place: str) -> Ta
     return Translation(text, 0.0, strings, _derivation(fields.get("derivation")))
 
 
-def _derivation(value: Any) -> Derivation | None:
+def _derivation(value: Any) -> TextDerivation | None:
     """The derivation that btg translate wrote, which says where targets of rules stand."""
     try:
-        return Derivation.from_json(value)
+        return TextDerivation.from_json(value)
     except (LookupError, TypeError, ValueError):
         return None
 

@@ -88,7 +88,7 @@ def _parser() -> OptionParser:
 
 
 def summary(result: TrainResult, config: TrainConfig) -> str:
-    """Where the model is, how good, and the next command."""
+    """The place of the model, its score, and the next command."""
     source = config.data.dev_source or config.data.train_source
     kept = ", ".join(map(str, result.averaged_steps))
     reader = "zcat" if str(source).endswith(".gz") else "cat"

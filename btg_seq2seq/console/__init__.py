@@ -1,1 +1,1 @@
-"""What the commands share: arguments, lines, messages and output."""
+"""The parts that commands share: arguments, lines, messages and output."""

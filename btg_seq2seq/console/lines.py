@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 MOST_NESTED = 500  # levels of JSON: more could be read, but not be written again
 LONGEST_LINE = 1 << 25  # bytes that are held in memory
-BLOCK = 1 << 20  # bytes that are taken from the standard input at once, if there are so many
+BLOCK = 1 << 20  # most bytes to read from the standard input at once
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def check_readable(*paths: str | None) -> None:
 
 
 def name_of(path: str) -> str:
-    """How messages call an input."""
+    """The name of an input in messages."""
     return "standard input" if path == "-" else path
 
 
@@ -124,7 +124,7 @@ def _parse(number: int, text: str, name: str) -> Line:
 
 
 def _depth(value: Any) -> int:
-    """How deeply a value of JSON is nested."""
+    """The nesting depth of a JSON value."""
     depth, level = 0, [value]
     while level:
         nested = [one for one in level if isinstance(one, dict | list)]
@@ -196,7 +196,7 @@ def to_json_line(values: Mapping[str, Any]) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text can be written: half a character, or a byte that is none, cannot."""
+    """Tell whether a text can be encoded: lone surrogates cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What a command says on stderr beside its results, unless it is to be quiet."""
+"""Messages of a command on stderr, beside its results; none with ``--quiet``."""
 
 from __future__ import annotations
 

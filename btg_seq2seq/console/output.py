@@ -21,7 +21,7 @@ READ = ("*.json", "*.safetensors", "*.model", "*.spm", "*.txt")  # files of a mo
 
 
 class Output:
-    """Where a command writes its results.
+    """The destination of a command's results.
 
     A file is written beside its final place and moved there when the command has succeeded; after
     an error or an interruption nothing is left of it, and an older file of that name stays.

@@ -59,11 +59,6 @@ def to_device(model: BTGSeq2Seq, tokens: Sequence[int]) -> Tensor:
     return torch.tensor(list(tokens), dtype=torch.long, device=model.device)
 
 
-def encode_sentences(model: BTGSeq2Seq, rows: Sequence[Sequence[int]]) -> list[Source]:
-    """Encode sentences side by side; tokens are as the tokenizer makes them, with their frame."""
-    return encode_sources(model, [Source.of(model, row) for row in rows])
-
-
 def encode_sources(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Source]:
     """The same sentences with their states."""
     lengths = torch.tensor([len(source.tokens) for source in sources], device=model.device)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from btg_seq2seq.decoding.constraints import RuleSpan
-from btg_seq2seq.decoding.hypotheses import Hypothesis, PhraseRecord, hypothesis
+from btg_seq2seq.decoding.hypotheses import Hypothesis, TranslatedPhrase
 from btg_seq2seq.grammar import Span
 
 
@@ -38,11 +38,11 @@ class _Prefix:
     string: int
     log_mass: float
     log_best: float
-    last: PhraseRecord | None = None
+    last: TranslatedPhrase | None = None
     before: _Prefix | None = None
 
     @property
-    def phrases(self) -> list[PhraseRecord]:
+    def phrases(self) -> list[TranslatedPhrase]:
         """The phrases of the best derivation."""
         phrases = []
         prefix: _Prefix | None = self
@@ -52,7 +52,9 @@ class _Prefix:
         return phrases[::-1]
 
 
-def in_source_order(choices: Sequence[Sequence[PhraseRecord]], beam_size: int) -> list[Hypothesis]:
+def in_source_order(
+    choices: Sequence[Sequence[TranslatedPhrase]], beam_size: int
+) -> list[Hypothesis]:
     """The best strings, best first, of phrases with several translations each.
 
     Strings that come about in several ways have the sum of their probabilities. The work grows with
@@ -75,4 +77,6 @@ def in_source_order(choices: Sequence[Sequence[PhraseRecord]], beam_size: int) -
                     own = replace(better, log_mass=float(np.logaddexp(mass, other.log_mass)))
                 longer[string] = own
         beam = sorted(longer.values(), key=lambda prefix: -prefix.log_mass)[:beam_size]
-    return [hypothesis(prefix.log_mass, prefix.phrases, prefix.log_best) for prefix in beam]
+    return [
+        Hypothesis.from_phrases(prefix.phrases, prefix.log_mass, prefix.log_best) for prefix in beam
+    ]

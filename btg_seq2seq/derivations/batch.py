@@ -1,13 +1,15 @@
-"""Derivations of a batch of sentence pairs: drawn from the posterior, its best, or given."""
+"""Derivations of a batch of sentence pairs, as tensors: drawn, most probable or given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.derivations.noise import Noise
 from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.grammar import LeafCRF, Segmentation, SegmentationBatch, Tree, TreeBatch
@@ -18,18 +20,31 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 @dataclass(frozen=True)
 class DerivationBatch:
-    """One derivation a sentence and how likely the seq2seq model finds it."""
+    """One derivation per sentence pair, with its likelihood under the seq2seq model."""
 
     trees: TreeBatch
     leaves: LeafCRF
     segmentations: SegmentationBatch
-    log_prob: Tensor  # [batch]: log p(leaves | x, tree)
+    phrase_log_probs: Tensor  # [batch, phrases]: of each target phrase given its source phrase
+
+    @cached_property
+    def log_prob(self) -> Tensor:
+        """``log p(leaves | x, tree)``, ``[batch]``."""
+        return self.phrase_log_probs.sum(1)
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __getitem__(self, row: int) -> Derivation:
+        tree, phrases = self.trees[row], self.segmentations[row]
+        log_probs = self.phrase_log_probs[row, : len(phrases)].tolist()
+        return Derivation(tree, phrases, tuple(log_probs))
 
     @classmethod
     def sample(
         cls, model: BTGSeq2Seq, parsers: Parsers, noise: Noise, draw: int
     ) -> DerivationBatch:
-        """Draw a tree and a segmentation from the posterior."""
+        """Draw trees and segmentations from the posterior."""
         choices = 2 * (model.config.max_segments - 1)
         trees = parsers.posterior.sample(uniforms=noise.uniforms(2 * draw, choices))
         leaves = parsers.leaves(trees)
@@ -39,7 +54,7 @@ class DerivationBatch:
     @classmethod
     @torch.no_grad()
     def best(cls, model: BTGSeq2Seq, parsers: Parsers) -> DerivationBatch:
-        """The most probable tree and its most probable segmentation; without gradients."""
+        """Find the most probable trees and segmentations along them; without gradients."""
         trees = parsers.posterior.argmax
         leaves = parsers.leaves(trees)
         return cls._scored(model, parsers.pair, trees, leaves, leaves.argmax)
@@ -52,7 +67,7 @@ class DerivationBatch:
         trees: Sequence[Tree],
         segmentations: Sequence[Segmentation],
     ) -> DerivationBatch:
-        """Gold trees and target phrases."""
+        """Score given trees and target phrases, such as gold ones."""
         batch = TreeBatch.from_trees(trees).to(parsers.pair.states.device)
         targets = SegmentationBatch.from_lists(segmentations).to(parsers.pair.states.device)
         return cls._scored(model, parsers.pair, batch, parsers.leaves(batch), targets)
@@ -67,15 +82,14 @@ class DerivationBatch:
         segmentations: SegmentationBatch,
     ) -> DerivationBatch:
         phrases = PhrasePairs.forward(trees, segmentations)
-        log_prob = model.phrase_log_probs(pair, phrases).sum(1)
-        return cls(trees, leaves, segmentations, log_prob)
+        return cls(trees, leaves, segmentations, model.phrase_log_probs(pair, phrases))
 
 
-_LENGTHS = (1, 2, 4, 8)  # the shortest phrases of each class of lengths
+_LENGTHS = (1, 2, 4, 8)  # least length of each bin of the histogram
 
 
 def length_shares(phrases: Tensor) -> dict[str, Tensor]:
-    """A histogram: which share of a sentence's phrases has so many tokens, each ``[batch]``.
+    """Compute a histogram of phrase lengths: the share of each bin in a sentence, ``[batch]``.
 
     ``phrases`` are spans, padded with empty ones, ``[batch, phrases, 2]``.
     """

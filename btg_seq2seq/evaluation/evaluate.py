@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from btg_seq2seq.derivations.best import parse_pairs
 from btg_seq2seq.evaluation.metrics import TextMetrics, bleu_with, text_metrics, tree_accuracy
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.text.gold_trees import gold_trees
-from btg_seq2seq.translation.alignment import best_derivations
 from btg_seq2seq.translation.translation import Translation
 from btg_seq2seq.translation.translator import Translator
 
@@ -83,13 +83,13 @@ def _parser_accuracy(
     read = translator.reader.read
     sources = read([bitext.source[row] for row in rows])
     targets = read([bitext.target[row] for row in rows], side="target")
-    found = best_derivations(
+    parsed = parse_pairs(
         translator.model,
         [source.tokens for source in sources],
         [target.tokens for target in targets],
         [tree.segments for tree in gold],
     )
     return {
-        "posterior": tree_accuracy([one.tree if one else None for one in found], gold),
-        "prior": tree_accuracy([one.prior_tree if one else None for one in found], gold),
+        "posterior": tree_accuracy([one.derivation.tree if one else None for one in parsed], gold),
+        "prior": tree_accuracy([one.prior_tree if one else None for one in parsed], gold),
     }

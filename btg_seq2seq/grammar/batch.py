@@ -67,7 +67,7 @@ class TreeBatch(Sequence[Tree]):
 
     @property
     def is_node(self) -> Tensor:
-        """Which entries are nodes and not padding: ``[batch, nodes]``."""
+        """Mask of the entries that are nodes and not padding: ``[batch, nodes]``."""
         return self.first_segments > 0
 
     @property
@@ -108,7 +108,7 @@ class TreeBatch(Sequence[Tree]):
 
     @classmethod
     def interleaved(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
-        """Several trees a sentence, one from each batch: those of a sentence in a row."""
+        """Several trees per sentence, one from each batch; those of a sentence are adjacent."""
 
         def rows(tensors: Iterable[Tensor]) -> Tensor:
             return torch.stack(list(tensors), 1).flatten(0, 1)

@@ -137,7 +137,7 @@ def descend_leaves(
             + scores[rows, split_index(start, middle, stop)]
         ).masked_fill(~possible, -torch.inf)
         chosen = middle.gather(1, choose(log_weights)[:, None])[:, 0]
-        # Padding writes to the last column, which no sentence of so many leaves reads.
+        # Padding writes to the last column, which no sentence with this many leaves reads.
         place = torch.where(is_node, between, nodes + 1)
         fenceposts[sentences, place] = torch.where(is_node, chosen, fenceposts[sentences, place])
     return SegmentationBatch(fenceposts[:, : nodes + 2], sizes.segments)

@@ -1,4 +1,4 @@
-"""Where each span and each split of a sentence stands in a packed tensor.
+"""Packed indices of the spans and splits of a sentence.
 
 Both are packed in colexicographic order, so a span ``(i, k)`` has the index ``C(k, 2) + i`` and a
 split ``(i, j, k)`` the index ``C(k, 3) + C(j, 2) + i``. What a short sentence uses is therefore a

@@ -1,4 +1,4 @@
-"""How many phrases a sentence is cut into: the truncated geometric distribution of appendix A."""
+"""The number of phrases of a sentence: the truncated geometric distribution of appendix A."""
 
 import math
 
@@ -20,7 +20,7 @@ def truncated_geometric(rate: float, maximum: Tensor, at_least: int = 1) -> Tens
     maximum = torch.as_tensor(maximum)
     if maximum.dim() != 1 or maximum.is_floating_point() or len(maximum) == 0:
         raise ValueError(
-            f"maximum must be a vector of integers, one a sentence, not {maximum.dtype} of shape "
+            f"maximum must be a vector of integers, one per sentence, not {maximum.dtype} of shape "
             f"{tuple(maximum.shape)}"
         )
     for sentence in torch.nonzero(maximum < at_least).flatten().tolist():

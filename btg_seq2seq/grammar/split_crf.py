@@ -1,4 +1,4 @@
-"""What the tree CRF and the leaf CRF share: a distribution given by scores of splits.
+"""The common base of the tree CRF and the leaf CRF: a distribution given by scores of splits.
 
 Log partition, marginals, expectations, entropy and divergence, all exact. How they are computed is
 left to ``kernels``.
@@ -122,7 +122,9 @@ class SplitCRF(ABC):
 
     def _check_comparable(self, other: Self) -> None:
         if self.split_scores.shape != other.split_scores.shape or self.sizes != other.sizes:
-            raise ValueError("KL needs two batches with equal lengths, segments and limits")
+            raise ValueError(
+                "KL needs two batches with equal lengths, segments, limits and allowed leaves"
+            )
 
     def _with_infinities(self, divergence: Tensor, other: Self) -> Tensor:
         forbidden = other._scores.isneginf()

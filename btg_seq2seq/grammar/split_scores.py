@@ -69,7 +69,7 @@ def check_lengths(
     lengths = torch.as_tensor(lengths, device=device)
     if lengths.shape != (batch,) or lengths.is_floating_point():
         raise ValueError(
-            f"lengths must be {batch} integers, one a sentence, not {lengths.dtype} of shape "
+            f"lengths must be {batch} integers, one per sentence, not {lengths.dtype} of shape "
             f"{tuple(lengths.shape)}"
         )
     wrong = (lengths < 1) | (lengths > longest)
@@ -112,7 +112,7 @@ def _fast(left: Tensor, middle: Tensor, right: Tensor, output: Tensor, lengths: 
 
 
 class _FusedScores(torch.autograd.Function):
-    """The compiled kernels; the backward one computes the hidden units anew."""
+    """The compiled kernels; the backward one computes the hidden units again."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor) -> Tensor:
@@ -184,7 +184,7 @@ def _scores_at(left: Tensor, middle: Tensor, right: Tensor, output: Tensor) -> T
 @cache
 @torch.inference_mode(False)  # it may be used with gradients later
 def _packed_order(longest: int) -> Tensor:
-    """Where the tables of j = 1, 2, ..., each ``[i, k]``, hold the splits in packed order."""
+    """Indices into the tables of j = 1, 2, ..., each ``[i, k]``, of the splits in packed order."""
     start, split, stop = splits(longest).unbind(-1)
     sizes = torch.arange(longest + 1) * (longest - torch.arange(longest + 1))  # of the tables
     return (sizes.cumsum(0) - sizes)[split] + start * (longest - split) + stop - split - 1

@@ -53,9 +53,9 @@ class Tree:
         return tuple((tree.start, tree.stop) for tree in self._parts() if isinstance(tree, Leaf))
 
     def fold(self, leaf: Callable[[Leaf], T], node: Callable[[Node, T, T], T]) -> T:
-        """What becomes of the whole tree, of its leaves and of nodes with what their parts became.
+        """Compute a value for the whole tree from those of its leaves and nodes, bottom up.
 
-        ``node`` is given a node and what its left and its right part became.
+        ``node`` takes a node and the values of its left and its right part.
         """
         done: list[T] = []
         for tree in reversed([*self._parts()]):  # parts before their nodes, first ones last
@@ -286,7 +286,7 @@ class _Parser:
         return token
 
     def _error(self, expected: str) -> ValueError:
-        """What should have stood where the last token was taken."""
+        """An error that says what was expected in place of the last token."""
         if self.next <= len(self.tokens):
             token, position = self.tokens[self.next - 1]
             return ValueError(

@@ -32,7 +32,7 @@ from btg_seq2seq.grammar.tree import Tree
 
 
 class TreeCRF(SplitCRF):
-    """One distribution over trees a sentence; lengths and numbers of leaves may differ.
+    """One distribution over trees per sentence; lengths and numbers of leaves may differ.
 
     Args:
         split_scores: ``[batch, splits, 2]`` log weights, for ``splits(longest length)``; the last
@@ -41,6 +41,8 @@ class TreeCRF(SplitCRF):
         segments: ``[batch]`` numbers of leaves.
         max_phrase_length: longest leaf, widened for a sentence that it would leave without trees.
         kernels: ``"fast"``, ``"portable"``, or ``"auto"`` to choose by device and type.
+        allowed_leaves: ``[batch, spans]`` bool, for ``spans(longest length)``: which spans may be
+            leaves, if no longer than the limit; all of them unless given.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class TreeCRF(SplitCRF):
         segments: Tensor | Sequence[int],
         max_phrase_length: int | None = None,
         kernels: Kernels = "auto",
+        allowed_leaves: Tensor | None = None,
     ) -> None:
-        sizes = Sizes.checked(lengths, segments, max_phrase_length, split_scores.device)
+        device = split_scores.device
+        sizes = Sizes.checked(lengths, segments, max_phrase_length, device, allowed_leaves)
         expected = (len(sizes.lengths), split_count(sizes.longest), 2)
         if split_scores.shape != expected or not split_scores.is_floating_point():
             raise ValueError(
@@ -75,7 +79,10 @@ class TreeCRF(SplitCRF):
         return self._columns.to(self.split_scores.dtype)
 
     def log_prob(self, trees: Sequence[Tree]) -> Tensor:
-        """Log-probability of one tree a sentence, ``[batch]``; -inf with a leaf over the limit."""
+        """Log-probability of one tree per sentence, ``[batch]``.
+
+        Minus infinity with a leaf over the limit, or one that is not allowed.
+        """
         trees = self._checked(trees)
         place = split_index(*trees.splits.unbind(-1))  # [batch, nodes]
         place = 2 * torch.where(trees.is_node, place, 0) + trees.inverted
@@ -84,6 +91,10 @@ class TreeCRF(SplitCRF):
         log_weight = scores + math.log(2) * trees.second_leaves.to(scores.dtype)
         lengths = trees.phrases[..., 1] - trees.phrases[..., 0]
         outside = (lengths > self.limits[:, None]).any(1)
+        if self.sizes.leaves is not None:
+            leaf = span_index(trees.phrases[..., 0], trees.phrases[..., 1].clamp(min=1))
+            allowed = self.sizes.leaves.gather(1, torch.where(lengths > 0, leaf, 0))
+            outside |= ((lengths > 0) & ~allowed).any(1)
         log_prob = log_weight - self._log_partition
         return log_prob.masked_fill(outside, -math.inf).to(self.split_scores.dtype)
 
@@ -104,7 +115,7 @@ class TreeCRF(SplitCRF):
     def sample(
         self, generator: torch.Generator | None = None, uniforms: Tensor | None = None
     ) -> TreeBatch:
-        """Draw one tree a sentence.
+        """Draw one tree per sentence.
 
         The random numbers may be given, ``uniforms`` in [0, 1) of shape ``[batch, 2 * (largest
         number of segments - 1)]``: equal numbers give equal trees, whatever else is in the batch.
@@ -202,7 +213,7 @@ class TreeCRF(SplitCRF):
         for sentence, column in impossible.nonzero().tolist():
             raise ValueError(
                 f"sentence {sentence}: {column + 1} leaves have weight "
-                f"{weights[sentence, column]}, but no tree has so many under the phrase length "
+                f"{weights[sentence, column]}, but no tree has that many under the phrase length "
                 f"limit {self.limits[sentence]}; log_partitions says which numbers are possible"
             )
         if count_weights is None:

@@ -68,7 +68,7 @@ def refused(name: str, value: Any, typehint: Any) -> str:
 
 
 def choices_of(typehint: Any) -> list[str]:
-    """What a ``Literal`` accepts, beside nothing at all; empty for any other type."""
+    """The values that a ``Literal`` accepts, except ``None``; empty for any other type."""
     kinds = _kinds(typehint)
     if not kinds or not all(get_origin(kind) is Literal for kind in kinds):
         return []
@@ -76,7 +76,7 @@ def choices_of(typehint: Any) -> list[str]:
 
 
 def accepted(kind: Any) -> str:
-    """What a type accepts, in words."""
+    """A description of the values that a type accepts."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is dict:
         return f"a schedule such as {SCHEDULE}"

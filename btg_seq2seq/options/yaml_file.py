@@ -83,7 +83,7 @@ class YamlFile:
             raise self.error(None, f"the YAML cannot be read: {DEEP}") from error
 
     def place(self, key: str) -> str:
-        """Where a field stands: ``"config.yaml: line 3"``."""
+        """The place of a field: ``"config.yaml: line 3"``."""
         return f"{self.path}: line {self.lines[key]}" if key in self.lines else str(self.path)
 
     def error(self, line: int | None, message: str) -> UsageError:

@@ -18,9 +18,10 @@ from typing import Any
 
 import torch
 
+from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.recombination.collect import Derivations, Track, untracked
+from btg_seq2seq.recombination.collect import Track, collect_derivations, untracked
 from btg_seq2seq.recombination.recombine import Recombiner, Tries
 from btg_seq2seq.recombination.settings import BOUNDARY_THRESHOLD, RecombinationConfig
 from btg_seq2seq.text import Collator, EncodedBitext
@@ -69,7 +70,7 @@ class RecombinedBatches:
         self.processes, self.rank, self.track = processes, rank, track
         self.excluded, self.continuing = excluded, continuing
         self.collate = Collator(pad)
-        self.derivations: Derivations | None = None
+        self.derivations: DerivationCorpus | None = None
         self.recombiner: Recombiner | None = None
         self.earlier = Tries()  # of recombiners before this one
         self._check_size()
@@ -96,7 +97,7 @@ class RecombinedBatches:
         # Once: the parsers then learn what phrases have in common, and are right more often.
         compared = self.config.compared if self.recombiner is None else 0
         self._use(
-            Derivations.collect(
+            collect_derivations(
                 model,
                 self.examples,
                 compared=compared,
@@ -108,7 +109,7 @@ class RecombinedBatches:
             )
         )
 
-    def _use(self, derivations: Derivations) -> None:
+    def _use(self, derivations: DerivationCorpus) -> None:
         self.earlier = self.tries
         self.derivations = derivations
         self.recombiner = Recombiner(
@@ -153,5 +154,5 @@ class RecombinedBatches:
         """Go on from a checkpoint."""
         if (directory / DERIVATIONS_FILE).exists():
             counts = json.loads((directory / COUNTS_FILE).read_text(encoding="utf-8"))
-            self._use(Derivations.load(directory / DERIVATIONS_FILE))
+            self._use(DerivationCorpus.load(directory / DERIVATIONS_FILE))
             self.earlier = Tries(**counts)

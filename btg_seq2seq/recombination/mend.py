@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise, product
 
+from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.proposals import FARTHEST
-from btg_seq2seq.recombination.collect import Derivations
 from btg_seq2seq.recombination.slots import TokenPair
 from btg_seq2seq.text.batches import EncodedBitext
 
@@ -23,11 +23,11 @@ Moves = dict[int, list[list[int]]]  # by sentence, its phrases with a boundary m
 
 
 def mended(
-    derivations: Derivations,
+    derivations: DerivationCorpus,
     examples: EncodedBitext,
     sentences: Collection[int],
     continuing: Collection[int] = frozenset(),
-) -> Derivations:
+) -> DerivationCorpus:
     """Derivations in which these sentences have, if need be, boundaries moved.
 
     Never into a word, see ``continuing_tokens``; and no phrase gets longer than the longest that
@@ -37,14 +37,14 @@ def mended(
     mending.move_together(sentences)
     for sentence in sorted(sentences):
         mending.move_alone(sentence)
-    return Derivations.packed(mending.rows, derivations.prefix)
+    return DerivationCorpus.packed(mending.rows, derivations.prefix)
 
 
 class _Mending:
     """The phrases of all sentences, and how often each phrase pair occurs among them."""
 
     def __init__(
-        self, derivations: Derivations, examples: EncodedBitext, continuing: frozenset[int]
+        self, derivations: DerivationCorpus, examples: EncodedBitext, continuing: frozenset[int]
     ) -> None:
         self.examples, self.prefix, self.continuing = examples, derivations.prefix, continuing
         self.rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
-from btg_seq2seq.recombination.collect import Derivations
 from btg_seq2seq.recombination.mend import mended
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.recombination.slots import ROOT, Part, Partners, TokenPair, suspicious
@@ -88,7 +88,7 @@ class Recombiner:
 
     def __init__(
         self,
-        derivations: Derivations,
+        derivations: DerivationCorpus,
         examples: EncodedBitext,
         settings: RecombinationSettings | None = None,
         excluded: Container[Sequence[int]] = (),
@@ -113,7 +113,7 @@ class Recombiner:
             pairs = self._take(mended(derivations, examples, wrong, self.continuing))
         self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
 
-    def _take(self, derivations: Derivations) -> Mapping[str, Mapping[int, TokenPair]]:
+    def _take(self, derivations: DerivationCorpus) -> Mapping[str, Mapping[int, TokenPair]]:
         """Use these derivations; by slot, the phrase pair that each sentence has there."""
         self.derivations = derivations
         # Plain arrays: reading single numbers from those of NumPy is slow.

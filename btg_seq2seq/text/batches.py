@@ -25,8 +25,8 @@ from btg_seq2seq.text.bitext import Bitext, TooLong
 
 IGNORED = -100  # a label that is no token: the losses of torch and transformers skip it
 LINES_A_CALL = 10_000  # of the tokenizer: what it returns is large while it lasts
-WINDOW_BATCHES = 50  # sentences are sorted by length within so many batches,
-GROUP_BATCHES = 2  # and by the length of their source within so many of these
+WINDOW_BATCHES = 50  # sentences are sorted by length within this many batches,
+GROUP_BATCHES = 2  # and by the length of their source within this many of these
 
 
 class Example(TypedDict):
@@ -207,7 +207,7 @@ def _pad(rows: list[Tensor], value: int) -> Tensor:
 def parts_of(batch: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     """Cut what a ``Collator`` made into ``count`` parts, or fewer, without padding they share.
 
-    Sentences with targets of like length, whose decoding takes most of the time, come together.
+    Sentences with targets of similar length are grouped: decoding takes most of the time.
     """
     if count == 1:
         return [dict(batch)]
@@ -228,7 +228,7 @@ def _rows(values: Any, rows: Tensor) -> Any:
 
 
 class BucketSampler(Sampler[list[int]]):
-    """Batches of sentences of like length, in an order that (seed, epoch) alone decides.
+    """Batches of sentences of similar length, in an order that depends on (seed, epoch) only.
 
     ``lengths`` is ``[examples]`` or ``[examples, sides]``. An epoch has every example once, in the
     same number of batches as every other epoch: either of at most ``batch_size`` examples, equal
@@ -268,9 +268,9 @@ class BucketSampler(Sampler[list[int]]):
         if budget < 1:
             raise UserError(f"{name} must be at least 1, not {budget}")
         total, heaviest = int(self.weights.sum()), int(self.weights.max())
-        self.batches_an_epoch = math.ceil(total / budget)
+        self.batches_per_epoch = math.ceil(total / budget)
         # A part of width total / batches has the middle of at least num_replicas sentences.
-        if total < self.batches_an_epoch * num_replicas * heaviest:
+        if total < self.batches_per_epoch * num_replicas * heaviest:
             sentence = f" (the longest sentence has {heaviest})" if name == "batch_tokens" else ""
             needed = "a sentence" + f" for each of {num_replicas} processes" * (num_replicas > 1)
             raise UserError(
@@ -283,7 +283,7 @@ class BucketSampler(Sampler[list[int]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return self.batches_an_epoch
+        return self.batches_per_epoch
 
     def __iter__(self) -> Iterator[list[int]]:
         for batch in self.global_batches(self.epoch):
@@ -294,16 +294,16 @@ class BucketSampler(Sampler[list[int]]):
         random = np.random.default_rng([self.seed, epoch])
         # Shuffled, then sorted so that neighbours have like lengths.
         order = random.permutation(len(self.longest))
-        windows = self._cut(order, self.batches_an_epoch / WINDOW_BATCHES)
+        windows = self._cut(order, self.batches_per_epoch / WINDOW_BATCHES)
         order = _there_and_back([self._sorted(window) for window in windows])
-        batches = self._cut(order, self.batches_an_epoch)
+        batches = self._cut(order, self.batches_per_epoch)
         return [batches[i].tolist() for i in random.permutation(len(batches))]
 
     def _sorted(self, window: NDArray[np.int64]) -> NDArray[np.int64]:
         # By the longer side first, then by the source among sentences of which that is similar:
         # measured, that pads less than either alone.
         window = window[np.argsort(self.longest[window], kind="stable")]
-        batches = self.batches_an_epoch * self.weights[window].sum() / self.weights.sum()
+        batches = self.batches_per_epoch * self.weights[window].sum() / self.weights.sum()
         groups = self._cut(window, batches / GROUP_BATCHES)
         source = self.lengths[:, 0]
         return _there_and_back(

@@ -1,4 +1,4 @@
-"""Parallel text in files: one sentence a line, plain or gzipped, UTF-8.
+"""Parallel text in files: one sentence per line, plain or gzipped, UTF-8.
 
 What is wrong with a file is said with the file's name and the line. Tokens are left to others.
 """
@@ -52,7 +52,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Write one sentence a line, gzipped where the name ends in ``.gz``.
+    """Write one sentence per line, gzipped where the name ends in ``.gz``.
 
     The file appears complete or not at all; the same lines give the same bytes.
     """

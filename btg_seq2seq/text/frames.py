@@ -1,4 +1,4 @@
-"""What a tokenizer puts around a sentence.
+"""Frames: the tokens that a tokenizer puts around a sentence.
 
 Families of models frame sentences differently, with end tokens and language codes, and differently
 for the two sides. The tokenizer is asked.

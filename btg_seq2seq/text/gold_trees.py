@@ -13,7 +13,7 @@ from btg_seq2seq.text.tokenizers import word_token_spans
 
 
 def gold_trees(tokenizer: PreTrainedTokenizerBase, bitext: Bitext) -> tuple[list[int], list[Tree]]:
-    """The gold trees over tokens, and which sentences they belong to."""
+    """The gold trees over tokens, and the indices of their sentences."""
     if bitext.trees is None:
         raise UserError(f"{bitext.name} has no trees")
     rows, gold = [], []

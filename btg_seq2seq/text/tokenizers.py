@@ -60,7 +60,7 @@ def train_tokenizer(
     """Train a tokenizer on sentences of both languages.
 
     ``word`` knows the words of the texts (the most frequent ones, if ``vocabulary_size`` is given)
-    and maps others to ``<unk>``. ``bpe`` and ``unigram`` (8000 tokens unless told otherwise) encode
+    and maps others to ``<unk>``. ``bpe`` and ``unigram`` (8000 tokens by default) encode
     every text, and decoding gives it back in Unicode normal form C without superfluous spaces. An
     encoded sentence ends in ``</s>``. No text is ever encoded as a special token. The same texts
     give the same tokenizer.
@@ -236,7 +236,7 @@ def _special(token: str) -> AddedToken:
 def _pipeline(
     model: models.BPE | models.Unigram | models.WordLevel, words_only: bool = False
 ) -> Tokenizer:
-    """What all kinds do around their model."""
+    """The pipeline that all kinds share."""
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence(
         [

@@ -1,4 +1,4 @@
-"""Words of a text as rules and recombination see them: where a match or a phrase may begin and end.
+"""Words of a text, for rules and recombination: where a match or phrase may begin or end.
 
 A word is a run of letters, digits, underscores and the marks on them; every other character that
 is no white space stands for itself. Scripts that are written without spaces have no such runs: any
@@ -30,7 +30,7 @@ JOINERS = "\u200c\u200d"  # within words of Persian, Indic scripts and emoji
 
 
 class Word(NamedTuple):
-    """Where a word stands, and whether white space or the start of the text precedes it."""
+    """Position of a word; ``spaced`` if white space or the start of the text precedes it."""
 
     start: int
     stop: int
@@ -39,7 +39,7 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def kind_of(character: str) -> Kind:
-    """What a character does to word boundaries."""
+    """The effect of a character on word boundaries."""
     if character.isspace():
         return "space"
     if character in JOINERS or unicodedata.category(character)[0] == "M":
@@ -71,7 +71,7 @@ def words_of(text: str) -> list[Word]:
 
 
 def would_merge(before: str, after: str) -> bool:
-    """Whether two texts, joined without a space, would make one word of two.
+    """Tell whether two texts, joined without a space, would merge two words into one.
 
     A mark that follows would change the last letter, so it counts too.
     """
@@ -82,10 +82,10 @@ def would_merge(before: str, after: str) -> bool:
 
 
 def is_unspaced(before: str, after: str) -> bool:
-    """Whether both texts, where they meet, are of scripts without spaces."""
+    """Tell whether both texts, where they meet, are in scripts without spaces."""
     return bool(before and after) and _last_kind(before) == kind_of(after[0]) == "unspaced"
 
 
 def _last_kind(text: str) -> Kind:
-    """What the last character is, without the marks on it."""
+    """The kind of the last character, ignoring marks on it."""
     return next((kind for kind in map(kind_of, reversed(text)) if kind != "mark"), "word")

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from btg_seq2seq.decoding.chart.candidates import Place
-from btg_seq2seq.decoding.chart.cky import Prepared, prepare
+from btg_seq2seq.decoding.chart.candidates import Candidates
+from btg_seq2seq.decoding.chart.cky import prepare
+from btg_seq2seq.decoding.phrase_translator import SentenceSpan
 from btg_seq2seq.grammar import Span, spans
 from btg_seq2seq.text.words import words_of
 from btg_seq2seq.translation.prepared_texts import chunks
@@ -116,10 +117,10 @@ class PhraseTable:
     def _add_sources(self, translator: Translator, read: Sequence[SourceText]) -> list[int]:
         ranks = [rank for rank, source in enumerate(read) if source.tokens]
         sources = [read[rank] for rank in ranks]
-        framed = [translator.framed(source.tokens) for source in sources]
-        prepared = prepare(translator.model, framed, translator.settings)
+        phrases = translator.phrases(sources)
+        prepared = prepare(phrases, phrases.grammar, translator.settings)
         plans = prepared.plans([()] * len(sources))
-        weights: dict[Place, float] = {}  # how probable it is that a span is a phrase
+        weights: dict[SentenceSpan, float] = {}  # how probable it is that a span is a phrase
         for row, plan in plans.items():
             length = len(sources[row].tokens)
             flat = math.exp(plan.log_counts[0])
@@ -129,30 +130,30 @@ class PhraseTable:
             ):
                 weights[row, start, stop] = (1 - flat) * float(posterior)
         weights = {place: weight for place, weight in weights.items() if weight > 0}
-        prepared.candidates.fill(
+        prepared.candidates.translate_phrases(
             place for place in weights if place[1:] != (0, len(sources[place[0]].tokens))
         )
         for place, weight in weights.items():
-            self._add_span(translator, sources[place[0]], prepared, place, weight)
+            self._add_span(translator, sources[place[0]], prepared.candidates, place, weight)
         return [rank for row, rank in enumerate(ranks) if row not in plans]
 
     def _add_span(
         self,
         translator: Translator,
         source: SourceText,
-        prepared: Prepared,
-        place: Place,
+        candidates: Candidates,
+        span: SentenceSpan,
         weight: float,
     ) -> None:
         """Count the translations of a span that is a phrase with probability ``weight``."""
-        _, start, stop = place
+        _, start, stop = span
         characters = source.characters(start, stop)
         if not _is_words(source.text, characters):
             self.left_out += 1
             return
-        first, count = prepared.candidates.find(place)
+        first, count = candidates.find(span)
         for string in range(first, first + count):
-            phrase = prepared.candidates.pool.phrase(start, stop, string)
+            phrase = candidates.pool.phrase(start, stop, string)
             target, _ = translator.writer.write([(phrase.tokens, None)])
             expected = weight * math.exp(phrase.log_prob)
             self.add(source.text[slice(*characters)], target, expected, phrase.log_prob)

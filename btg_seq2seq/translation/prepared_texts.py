@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from btg_seq2seq.decoding.chart.cky import Prepared, prepare
+from btg_seq2seq.decoding.chart.cky import PreparedSentences, prepare
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar.packing import split_count
@@ -56,7 +56,7 @@ class PreparedTexts:
         self, translator: Translator, sources: Sequence[SourceText], settings: DecodingSettings
     ) -> None:
         self.translator, self.sources, self.settings = translator, sources, settings
-        self._groups: list[Prepared] = []
+        self._groups: list[PreparedSentences] = []
         # Where the tokens of a sentence were prepared: group and row.
         self._places: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
 
@@ -134,9 +134,9 @@ class PreparedTexts:
         """Encode those of the sentences that are new, or have other tokens than before."""
         new = [rank for rank in ranks if (rank, sources[rank].tokens) not in self._places]
         if new:
-            framed = [self.translator.framed(sources[rank].tokens) for rank in new]
+            phrases = self.translator.phrases([sources[rank] for rank in new], self.settings)
             group = len(self._groups)
-            self._groups.append(prepare(self.translator.model, framed, self.settings))
+            self._groups.append(prepare(phrases, phrases.grammar, self.settings))
             for row, rank in enumerate(new):
                 self._places[rank, sources[rank].tokens] = group, row
 

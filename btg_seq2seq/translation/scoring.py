@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from btg_seq2seq.decoding.chart.target_mass import TargetMass, target_mass
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.errors import SentenceError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.translation.rules.assignment import Assignment
 from btg_seq2seq.translation.source_text import SourceText
 from btg_seq2seq.translation.target_text import TargetWriter
-from btg_seq2seq.translation.translation import Derivation
+from btg_seq2seq.translation.translation import TextDerivation
 from btg_seq2seq.translation.writing import log_sum, to_translation
+
+if TYPE_CHECKING:
+    from btg_seq2seq.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -30,15 +33,13 @@ class Score:
     below ``span_threshold`` have none. What cky translation reports is the part of this sum that
     its beams have found."""
 
-    derivation: Derivation | None
+    derivation: TextDerivation | None
     """The most probable derivation."""
 
 
 def score_strings(
-    model: BTGSeq2Seq,
-    writer: TargetWriter,
+    translator: Translator,
     sources: Sequence[SourceText],
-    framed: Sequence[Sequence[int]],
     variants: Sequence[Sequence[tuple[int, ...]]],
     settings: DecodingSettings,
 ) -> list[Score]:
@@ -49,17 +50,16 @@ def score_strings(
         for tokens in strings
         if source.tokens
     ]
+    phrases = translator.phrases([sources[rank] for rank, _ in rows], settings)
     try:
-        masses = target_mass(
-            model, [framed[rank] for rank, _ in rows], [tokens for _, tokens in rows], settings
-        )
+        masses = target_mass(phrases, phrases.grammar, [tokens for _, tokens in rows], settings)
     except SentenceError as error:
         raise SentenceError(rows[error.sentence][0], error.reason) from error
     by_rank: dict[int, list[tuple[tuple[int, ...], TargetMass]]] = {}
     for (rank, tokens), mass in zip(rows, masses, strict=True):
         by_rank.setdefault(rank, []).append((tokens, mass))
     return [
-        _score(writer, source, by_rank[rank])
+        _score(translator.writer, source, by_rank[rank])
         if rank in by_rank
         else _without_tokens(source, variants[rank])
         for rank, source in enumerate(sources)

@@ -18,7 +18,7 @@ Mode = Literal["flat", "cky", "given"]
 
 
 @dataclass(frozen=True)
-class Phrase:
+class TextPhrase:
     """A phrase of the source and its translation.
 
     The character spans of a derivation's phrases tile the source and the text, white space
@@ -34,7 +34,7 @@ class Phrase:
     rule: Rule | None = None
 
     @classmethod
-    def between(cls, source: str, text: str, **values: Any) -> Phrase:
+    def between(cls, source: str, text: str, **values: Any) -> TextPhrase:
         """A phrase whose words are those that its spans cut out of the two texts."""
         words, translated = (
             whole[slice(*span)].strip()
@@ -60,7 +60,7 @@ class Phrase:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Phrase:
+    def from_json(cls, value: Mapping[str, Any]) -> TextPhrase:
         """Build the phrase that ``to_json`` wrote."""
         return cls(
             source=value["source"],
@@ -74,11 +74,11 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Derivation:
+class TextDerivation:
     """How a text was put together: a tree over the source's tokens, and its phrases."""
 
     tree: Tree
-    phrases: tuple[Phrase, ...]  # in target order
+    phrases: tuple[TextPhrase, ...]  # in target order
 
     @property
     def bracket(self) -> str:
@@ -108,9 +108,9 @@ class Derivation:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Derivation:
+    def from_json(cls, value: Mapping[str, Any]) -> TextDerivation:
         """Build the derivation that ``to_json`` wrote."""
-        phrases = tuple(Phrase.from_json(phrase) for phrase in value["phrases"])
+        phrases = tuple(TextPhrase.from_json(phrase) for phrase in value["phrases"])
         return cls(Tree.parse(value["tree"]), phrases)
 
 
@@ -124,7 +124,7 @@ class Alternative:
     text: str
     log_prob: float
     variants: tuple[tuple[int, ...], ...] = ()
-    derivation: Derivation | None = None
+    derivation: TextDerivation | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -143,7 +143,7 @@ class Alternative:
             text=value["text"],
             log_prob=_from_number(value["log_prob"]),
             variants=tuple(tuple(tokens) for tokens in value["variants"]),
-            derivation=None if derivation is None else Derivation.from_json(derivation),
+            derivation=None if derivation is None else TextDerivation.from_json(derivation),
         )
 
 

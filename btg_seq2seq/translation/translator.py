@@ -17,11 +17,13 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.search.beams import Level
+from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
+from btg_seq2seq.derivations.best import best_derivations
 from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import TextSide, load_tokenizer
-from btg_seq2seq.translation.alignment import aligned, best_derivations
+from btg_seq2seq.translation.alignment import aligned
 from btg_seq2seq.translation.inputs import (
     REMEDY,
     SentenceLengthError,
@@ -132,11 +134,17 @@ class Translator:
         chosen = replace(self.settings, **settings)
         check_pairs(sources, targets)
         read = self.read(sources, chosen)
-        framed = [self.framed(source.tokens) for source in read]
         for sentence, target in enumerate(targets):
             self.check_target(target, sentence, chosen)
-        strings = [self.token_strings(target) for target in targets]
-        return score_strings(self.model, self.writer, read, framed, strings, chosen)
+        scores: list[Score] = []
+        for chunk in chunks(read, chosen):
+            first = len(scores)
+            strings = [self.token_strings(target) for target in targets[first : first + len(chunk)]]
+            try:
+                scores += score_strings(self, chunk, strings, chosen)
+            except SentenceError as error:
+                raise SentenceError(first + error.sentence, error.reason) from error
+        return scores
 
     def check_target(
         self, target: Target, sentence: int = 0, settings: DecodingSettings | None = None
@@ -242,6 +250,13 @@ class Translator:
         backbone = self.model.backbone
         return backbone.family.longest(backbone.model.config)
 
+    def phrases(
+        self, sources: Sequence[SourceText], settings: DecodingSettings | None = None
+    ) -> Seq2SeqPhrases:
+        """The model as a phrase translator of these sentences."""
+        framed = [self.framed(source.tokens) for source in sources]
+        return Seq2SeqPhrases(self.model, framed, settings or self.settings)
+
     def framed(self, tokens: Sequence[int]) -> list[int]:
         """Tokens of a source with those that the model expects around them."""
         config = self.model.config
@@ -251,9 +266,9 @@ class Translator:
         self, sources: Sequence[SourceText], nbest: int, settings: DecodingSettings
     ) -> list[Translation]:
         rows = [rank for rank, source in enumerate(sources) if source.tokens]
-        framed = [self.framed(sources[rank].tokens) for rank in rows]
+        phrases = self.phrases([sources[rank] for rank in rows], settings)
         # All that the beam holds: token strings that read the same are added up.
-        found = decode_flat(self.model, framed, settings, settings.beam_size) if rows else []
+        found = decode_flat(phrases, settings.beam_size)
         hypotheses = dict(zip(rows, found, strict=True))
         return [
             to_translation(

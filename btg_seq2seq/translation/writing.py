@@ -6,11 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from btg_seq2seq.decoding.hypotheses import DerivationRecord, Hypothesis, PhraseRecord, Tokens
-from btg_seq2seq.grammar import Leaf
+from btg_seq2seq.decoding.hypotheses import Hypothesis
+from btg_seq2seq.decoding.phrase_translator import Tokens
 from btg_seq2seq.translation.rules.assignment import Assignment
 from btg_seq2seq.translation.target_text import TargetWriter
-from btg_seq2seq.translation.translation import Alternative, Derivation, Mode, Phrase, Translation
+from btg_seq2seq.translation.translation import (
+    Alternative,
+    Mode,
+    TextDerivation,
+    TextPhrase,
+    Translation,
+)
 
 
 def to_translation(
@@ -58,21 +64,16 @@ class Written:
     hypothesis: Hypothesis
     text: str
     tokens: Tokens
-    derivation: Derivation
+    derivation: TextDerivation
 
     @classmethod
     def of(cls, writer: TargetWriter, assignment: Assignment, hypothesis: Hypothesis) -> Written:
         """Write what the decoder found for a sentence."""
-        source, record = assignment.source, hypothesis.derivation
-        if record is None:  # the sentence as a whole
-            whole = PhraseRecord(
-                0, len(source.tokens), hypothesis.tokens, hypothesis.log_prob, None
-            )
-            record = DerivationRecord(Leaf(0, len(source.tokens)), [whole])
-        parts = [assignment.read(phrase.rule, phrase.tokens) for phrase in record.phrases]
+        source, translated = assignment.source, hypothesis.phrases
+        parts = [assignment.read(phrase.rule, phrase.tokens) for phrase in translated]
         text, spans = writer.write(parts)
         phrases = tuple(
-            Phrase.between(
+            TextPhrase.between(
                 source.text,
                 text,
                 tokens=(phrase.start, phrase.stop),
@@ -81,10 +82,10 @@ class Written:
                 log_prob=phrase.log_prob,
                 rule=None if phrase.rule is None else assignment.matches[phrase.rule].rule,
             )
-            for phrase, span in zip(record.phrases, spans, strict=True)
+            for phrase, span in zip(translated, spans, strict=True)
         )
         tokens = tuple(token for own, _ in parts for token in own)
-        return cls(hypothesis, text, tokens, Derivation(record.tree, phrases))
+        return cls(hypothesis, text, tokens, TextDerivation(hypothesis.derivation.tree, phrases))
 
 
 def _merged(group: Sequence[Written], add: bool) -> tuple[Alternative, tuple[float, ...]]:

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from btg_seq2seq.decoding.chart.kernels import chart_kernels, outside_kernels, string_kernels
-from btg_seq2seq.decoding.hypotheses import PhraseRecord, Tokens
+from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
+from btg_seq2seq.decoding.phrase_translator import Floats, Integers, Tokens
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
 from btg_seq2seq.grammar.packing import span_count, split_count
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 NO_RULE = -1
 
 
@@ -69,10 +67,10 @@ class StringPool:
         begin, end = self.all.offsets[string : string + 2]
         return tuple(self.all.tokens[begin:end].tolist())
 
-    def phrase(self, start: int, stop: int, string: int) -> PhraseRecord:
+    def phrase(self, start: int, stop: int, string: int) -> TranslatedPhrase:
         """One string as the translation of a span."""
         rule = int(self.all.rules[string])
-        return PhraseRecord(
+        return TranslatedPhrase(
             *(start, stop, self.tokens(string), float(self.all.log_probs[string])),
             None if rule == NO_RULE else rule,
         )

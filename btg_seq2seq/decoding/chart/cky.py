@@ -1,7 +1,7 @@
 """Cky decoding (BTG-N): the grammar combines phrase translations.
 
-``prepare`` encodes sentences, translates them as wholes and scores their splits; ``decode`` then
-fills a chart, as often as wanted and with other rules each time: what was translated once is kept.
+``prepare`` translates whole sentences and scores their splits. ``decode`` then fills charts; it can
+be called again with other rules, and translates only phrases that are new.
 """
 
 from __future__ import annotations
@@ -10,52 +10,48 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from btg_seq2seq.decoding.chart.candidates import Candidates, Place
-from btg_seq2seq.decoding.chart.charts import Chart, Floats, StringPool, run_charts
-from btg_seq2seq.decoding.chart.plan import Plan, plan_sentences, prior_scores
+from btg_seq2seq.decoding.chart.candidates import Candidates
+from btg_seq2seq.decoding.chart.charts import Chart, StringPool, run_charts
+from btg_seq2seq.decoding.chart.plan import Plan, plan_sentences
 from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
-from btg_seq2seq.decoding.encoding import Source, check_sources
-from btg_seq2seq.decoding.hypotheses import CkyResult, hypothesis
+from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
+from btg_seq2seq.decoding.phrase_translator import Floats, PhraseTranslator, SentenceSpan
+from btg_seq2seq.decoding.source_grammar import SourceGrammar
 from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count, span_index
-from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.modes import evaluating
-from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
 
-Rules = Mapping[Span, list[RuleSpan]]  # of a sentence, by the span that they are for
+RulesBySpan = Mapping[Span, list[RuleSpan]]  # of one sentence
 
 
 def prepare(
-    model: BTGSeq2Seq, sources: Sequence[Sequence[int]], settings: DecodingSettings | None = None
-) -> Prepared:
-    """Encode sentences and translate them as wholes.
+    phrases: PhraseTranslator, grammar: SourceGrammar, settings: DecodingSettings | None = None
+) -> PreparedSentences:
+    """Translate the sentences of a phrase translator as wholes, and score their splits.
 
-    ``sources`` are token ids with the frame that the tokenizer gives them. Those that are too long
-    for a chart wait until ``decode`` knows whether rules cut them.
+    Sentences that are too long for a chart wait until ``decode`` knows whether rules cut them.
     """
-    settings = settings or model.decoding
-    check_sources(model, sources)
-    candidates = Candidates(model, [Source.of(model, tokens) for tokens in sources], settings)
-    own = candidates.sources
-    short = [row for row, source in enumerate(own) if source.length <= settings.max_cky_length]
-    scores: dict[int, Floats] = {}
-    for rows in candidates.batches(short):
-        candidates.translate_whole(rows)
-        with evaluating(model):
-            scores.update(zip(rows, prior_scores(model, [own[row] for row in rows]), strict=True))
-    return Prepared(candidates, scores)
+    complete = (settings or DecodingSettings()).completed_by(grammar)
+    lengths = phrases.lengths
+    short = [row for row, length in enumerate(lengths) if length <= complete.max_cky_length]
+    candidates = Candidates(phrases)
+    candidates.translate_sentences(short)
+    scores = dict(zip(short, grammar.split_scores(short), strict=True))
+    return PreparedSentences(candidates, scores, complete)
 
 
-class Prepared:
-    """Sentences that are encoded, their flat translations, and phrases translated so far."""
+class PreparedSentences:
+    """Sentences with their split scores, and everything that was translated so far."""
 
-    def __init__(self, candidates: Candidates, scores: dict[int, Floats]) -> None:
-        self.candidates, self.sources = candidates, candidates.sources
-        self.model, self.settings = candidates.model, candidates.settings
+    def __init__(
+        self, candidates: Candidates, scores: dict[int, Floats], settings: CompleteSettings
+    ) -> None:
+        self.candidates, self.settings = candidates, settings
+        self.lengths = candidates.phrases.lengths
         self._scores = scores  # of the sentences that are short enough for a chart
-        self._plain: dict[int, Plan] = {}  # without rules
+        self._plain: dict[int, Plan] = {}  # plans without rules
 
     def decode(
         self,
@@ -63,29 +59,34 @@ class Prepared:
         nbest: int | None = 1,
         rows: Sequence[int] | None = None,
     ) -> list[CkyResult]:
-        """The best strings, or all, of each sentence under the rules given for it.
+        """Find the best strings of each sentence under the rules given for it.
 
-        A string's probability is summed over its derivations in the chart. With forced spans it
-        is given that the tree obeys. ``rows``: the sentences that are wanted, unless all are.
+        The probability of a string is summed over its derivations in the chart. With forced spans
+        it is conditional on trees that obey them.
+
+        Args:
+            spans: the rules of each sentence.
+            nbest: number of strings per sentence; ``None`` for all that the chart has.
+            rows: ranks of the sentences to decode; all by default.
         """
-        rows = range(len(self.sources)) if rows is None else rows
+        rows = range(len(self.lengths)) if rows is None else rows
         spans = [()] * len(rows) if spans is None else spans
         if len(spans) != len(rows):
             raise ValueError(f"rules for {len(spans)} sentences, but there are {len(rows)}")
-        for sentence, own in zip(rows, spans, strict=True):
-            check_spans(sentence, self.sources[sentence].length, own)
+        for sentence, given in zip(rows, spans, strict=True):
+            check_spans(sentence, self.lengths[sentence], given)
         plans = self.plans(spans, rows)
-        rules = {sentence: by_span(own) for sentence, own in zip(rows, spans, strict=True)}
-        self.candidates.fill(
-            place
+        rules = {sentence: by_span(given) for sentence, given in zip(rows, spans, strict=True)}
+        self.candidates.translate_phrases(
+            span
             for sentence, plan in plans.items()
-            for place in self._places(sentence, plan)
-            if not forced(_at(place, rules))
+            for span in self._kept(sentence, plan)
+            if not forced(_rules_for(span, rules))
         )
         self.candidates.score_targets(
             ((sentence, rule.start, rule.stop), list(rule.choices.values()))
-            for sentence, own in zip(rows, spans, strict=True)
-            for rule in forced(own)
+            for sentence, given in zip(rows, spans, strict=True)
+            for rule in forced(given)
         )
         extra = StringPool()
         charts = [self._chart(sentence, plan, rules, extra) for sentence, plan in plans.items()]
@@ -94,52 +95,54 @@ class Prepared:
         results = {}
         for (sentence, plan), strings in zip(plans.items(), found, strict=True):
             hypotheses = [
-                hypothesis(
-                    string.log_mass,
+                Hypothesis.from_phrases(
                     [pool.phrase(*leaf) for leaf in string.leaves],
+                    string.log_mass,
                     string.log_best,
                     string.posterior,
                 )
                 for string in strings
             ]
             results[sentence] = CkyResult(hypotheses, ignored=plan.ignored)
-        for sentence, own in zip(rows, spans, strict=True):
+        for sentence, given in zip(rows, spans, strict=True):
             if sentence not in results:
-                results[sentence] = self._without_chart(sentence, own, rules, nbest)
+                results[sentence] = self._without_chart(sentence, given, rules, nbest)
         return [results[sentence] for sentence in rows]
 
     def plans(
-        self, rules: Sequence[Sequence[RuleSpan]], rows: Sequence[int] | None = None
+        self,
+        rules: Sequence[Sequence[RuleSpan]] | None = None,
+        rows: Sequence[int] | None = None,
     ) -> dict[int, Plan]:
-        """What the chart of each sentence holds, but for those that are too long for one."""
-        rows = range(len(self.sources)) if rows is None else rows
-        own = {row: given for row, given in zip(rows, rules, strict=True) if row in self._scores}
-        new = [row for row, given in own.items() if given or row not in self._plain]
+        """Plan the chart of each sentence, except for those that are too long for one."""
+        rows = range(len(self.lengths)) if rows is None else rows
+        rules = [()] * len(rows) if rules is None else rules
+        short = {row: given for row, given in zip(rows, rules, strict=True) if row in self._scores}
+        new = [row for row, given in short.items() if given or row not in self._plain]
         found = plan_sentences(
-            self.model,
-            [self.sources[row].length for row in new],
+            [self.lengths[row] for row in new],
             [self._scores[row] for row in new],
-            [own[row] for row in new],
+            [short[row] for row in new],
             self.settings,
         )
         made = dict(zip(new, found, strict=True))
-        self._plain |= {row: plan for row, plan in made.items() if not own[row]}
-        return {row: made[row] if row in made else self._plain[row] for row in own}
+        self._plain |= {row: plan for row, plan in made.items() if not short[row]}
+        return {row: made[row] if row in made else self._plain[row] for row in short}
 
-    def _places(self, sentence: int, plan: Plan) -> Iterator[Place]:
+    def _kept(self, sentence: int, plan: Plan) -> Iterator[SentenceSpan]:
         """The phrases that a plan keeps."""
-        for start, stop in all_spans(self.sources[sentence].length)[plan.kept].tolist():
+        for start, stop in all_spans(self.lengths[sentence])[plan.kept].tolist():
             yield sentence, start, stop
 
     def _chart(
-        self, sentence: int, plan: Plan, rules: Mapping[int, Rules], extra: StringPool
+        self, sentence: int, plan: Plan, rules: Mapping[int, RulesBySpan], extra: StringPool
     ) -> Chart:
-        length = self.sources[sentence].length
+        length = self.lengths[sentence]
         begins, counts = np.zeros((2, span_count(length)), np.int64)
-        for place in (*self._places(sentence, plan), (sentence, 0, length)):
-            _, start, stop = place
-            own, index = _at(place, rules), span_index(start, stop)
-            begins[index], counts[index] = self.candidates.with_rules(place, own, extra)
+        for span in (*self._kept(sentence, plan), (sentence, 0, length)):
+            _, start, stop = span
+            strings = self.candidates.with_rules(span, _rules_for(span, rules), extra)
+            begins[span_index(start, stop)], counts[span_index(start, stop)] = strings
         log_counts = plan.log_counts - plan.log_partitions
         return Chart(length, plan.segments, self._scores[sentence], begins, counts, log_counts)
 
@@ -147,25 +150,28 @@ class Prepared:
         self,
         sentence: int,
         spans: Sequence[RuleSpan],
-        rules: Mapping[int, Rules],
+        rules: Mapping[int, RulesBySpan],
         nbest: int | None,
     ) -> CkyResult:
-        """Flat, or, where rules must be obeyed, phrases in source order."""
-        length, limit = self.sources[sentence].length, self.settings.max_cky_length
+        """Translate flat or, where rules must be obeyed, phrase by phrase in source order."""
+        length, limit = self.lengths[sentence], self.settings.max_cky_length
         reason = f"{length} tokens, more than max_cky_length = {limit}"
-        longest = self.settings.max_phrase_length or self.model.config.max_phrase_length or length
+        longest = self.settings.max_phrase_length or length
         pieces = cut_around(length, min(longest, max(1, limit)), forced(spans))
         note = "cut at the rules, phrases in source order"
         if not forced(spans):
             pieces, note = [(0, length)], "translated flat"
-            for rows in self.candidates.batches([sentence]):
-                self.candidates.translate_whole(rows)
+            self.candidates.translate_sentences([sentence])
         places = [(sentence, start, stop) for start, stop in pieces]
-        self.candidates.fill(
-            place for place in places if not forced(_at(place, rules)) and place[1:] != (0, length)
+        self.candidates.translate_phrases(
+            place
+            for place in places
+            if not forced(_rules_for(place, rules)) and place[1:] != (0, length)
         )
         extra = StringPool()
-        strings = [self.candidates.with_rules(place, _at(place, rules), extra) for place in places]
+        strings = [
+            self.candidates.with_rules(place, _rules_for(place, rules), extra) for place in places
+        ]
         pool = self.candidates.pool.joined(extra)
         choices = [
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
@@ -177,6 +183,6 @@ class Prepared:
         return CkyResult(hypotheses, f"{reason}: {note}", ignored)
 
 
-def _at(place: Place, rules: Mapping[int, Rules]) -> list[RuleSpan]:
+def _rules_for(span: SentenceSpan, rules: Mapping[int, RulesBySpan]) -> list[RuleSpan]:
     """The rules for exactly this span."""
-    return rules[place[0]].get(place[1:], [])
+    return rules[span[0]].get(span[1:], [])

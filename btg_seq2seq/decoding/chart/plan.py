@@ -8,8 +8,7 @@ Spans that are phrases with little probability are then dropped, but never all o
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,19 +16,16 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.chart.charts import Floats, Skeleton, leaves_beside, skeletons
+from btg_seq2seq.decoding.chart.charts import Skeleton, leaves_beside, skeletons
 from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases, forced
-from btg_seq2seq.decoding.encoding import Source, padded_states
-from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, splits, truncated_geometric
+from btg_seq2seq.decoding.phrase_translator import Floats
+from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, truncated_geometric
 from btg_seq2seq.grammar.packing import span_count, span_index, split_count
-from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
-from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.model.decoding_settings import CompleteSettings
 
 Mask = NDArray[np.bool_]
 
-# Scores are cut to this size where a model gives infinite ones, or none.
-LARGEST_SCORE = 1e6
-MOST_SPLITS = 2**22  # that are scored at a time
+MOST_SPLITS = 2**22  # of the sentences that are parsed together
 
 
 @dataclass(frozen=True)
@@ -44,50 +40,29 @@ class Plan:
     ignored: list[int]  # preferred rules whose span is a phrase of no tree
 
 
-def prior_scores(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Floats]:
-    """Split scores of the source parser, ``[splits, 2]`` each."""
-    result: list[Floats] = []
-    first = 0
-    while first < len(sources):
-        # Few at a time where they are long: there are about length^3 / 6 splits.
-        longest = max(source.length for source in sources[first:])
-        some = sources[first : first + max(1, MOST_SPLITS // max(1, split_count(longest)))]
-        states, _ = padded_states([source.own_states for source in some])
-        lengths = [source.length for source in some]
-        scores = model.prior(states, lengths).double()
-        finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
-        # Copies, so that no sentence keeps the padding of the others.
-        result += [row[: split_count(n)].copy() for row, n in zip(finite, lengths, strict=True)]
-        first += len(some)
-    return result
-
-
 def plan_sentences(
-    model: BTGSeq2Seq,
     lengths: Sequence[int],
     scores: Sequence[Floats],
     rules: Sequence[Sequence[RuleSpan]],
-    settings: DecodingSettings,
+    settings: CompleteSettings,
 ) -> list[Plan]:
-    """Decide for each sentence, on its own, which spans are translated.
+    """Decide for each sentence by itself which spans are translated.
 
-    ``scores`` are the source parser's, ``[splits, 2]`` each. What the settings leave open is as
-    the model says.
+    ``scores`` are the split scores of each sentence, ``[splits, 2]``.
     """
-    chosen = settings.completed_by(model.config)
-    shapes = [_Shape.of(*own, chosen) for own in zip(lengths, rules, strict=True)]
+    shapes = [_Shape.of(*own, settings) for own in zip(lengths, rules, strict=True)]
     segments, allowed = [shape.segments for shape in shapes], [shape.allowed for shape in shapes]
     trees = skeletons(scores, lengths, segments, allowed)
     log_counts = [
-        count_log_probs(chosen, shape.may_be_whole, tree.log_partitions)
+        count_log_probs(settings, shape.may_be_whole, tree.log_partitions)
         for shape, tree in zip(shapes, trees, strict=True)
     ]
-    posteriors = _leaf_posteriors(shapes, scores, rules, log_counts)
+    posteriors = _leaf_posteriors(shapes, scores, log_counts)
     beside = _beside_preferred(shapes, scores, rules, log_counts)
     return [
         Plan(
             shape.segments,
-            _kept(shape, tree, log_count, posterior, neighbours, chosen),
+            _kept(shape, tree, log_count, posterior, neighbours, settings),
             log_count,
             np.where(np.isfinite(tree.log_partitions), tree.log_partitions, 0.0),
             posterior,
@@ -105,7 +80,6 @@ class _Shape:
 
     length: int
     segments: int
-    limit: int | None  # longest phrase, or nothing for no limit
     allowed: Mask  # [spans]: what may be a phrase beside others
     may_be_whole: bool
     is_raised: bool  # rules needed more phrases than there should be
@@ -120,8 +94,7 @@ class _Shape:
         start, stop = spans(length).numpy().T
         allowed = stop - start <= limit
         for rule in rules:
-            allowed[_index(rule)] = True
-            limit = max(limit, rule.stop - rule.start)
+            allowed[_index(rule)] = True  # however long it is
         for rule in must:
             allowed &= (start >= rule.stop) | (stop <= rule.start)
         allowed[[_index(rule) for rule in must]] = True
@@ -129,7 +102,6 @@ class _Shape:
         return cls(
             length,
             max(segments, needed),
-            None if settings.max_phrase_length is None else limit,
             allowed,
             not must or (must[0].start, must[0].stop) == (0, length),
             needed > segments,
@@ -167,10 +139,7 @@ def count_log_probs(
 
 
 def _leaf_posteriors(
-    shapes: Sequence[_Shape],
-    scores: Sequence[Floats],
-    rules: Sequence[Sequence[RuleSpan]],
-    log_counts: Sequence[Floats],
+    shapes: Sequence[_Shape], scores: Sequence[Floats], log_counts: Sequence[Floats]
 ) -> list[Floats]:
     """Probability that each span is a leaf, mixed over n > 1.
 
@@ -178,48 +147,42 @@ def _leaf_posteriors(
     are kept.
     """
     result = [np.zeros(len(shape.allowed)) for shape in shapes]
-    groups: dict[int | None, list[int]] = defaultdict(list)
-    for sentence, (shape, log_count) in enumerate(zip(shapes, log_counts, strict=True)):
-        if np.isfinite(log_count[1:]).any() and not shape.is_raised:
-            groups[shape.limit].append(sentence)
-    for limit, sentences in groups.items():
-        own = [
-            torch.from_numpy(_conditioned(shapes[s].length, scores[s], rules[s])) for s in sentences
-        ]
+    usable = [
+        sentence
+        for sentence, (shape, log_count) in enumerate(zip(shapes, log_counts, strict=True))
+        if np.isfinite(log_count[1:]).any() and not shape.is_raised
+    ]
+    for sentences in _batches(usable, [shape.length for shape in shapes]):
+        # Rules may leave fewer phrases than there could be.
+        most = [1 + int(np.isfinite(log_counts[s]).nonzero()[0][-1]) for s in sentences]
         crf = TreeCRF(
-            pad_sequence(own, batch_first=True),
-            torch.tensor([shapes[sentence].length for sentence in sentences]),
-            torch.tensor([shapes[sentence].segments for sentence in sentences]),
-            limit,
+            pad_sequence([torch.from_numpy(scores[s]) for s in sentences], batch_first=True),
+            [shapes[s].length for s in sentences],
+            most,
+            allowed_leaves=pad_sequence(
+                [torch.from_numpy(shapes[s].allowed) for s in sentences], batch_first=True
+            ),
         )
-        weights = np.zeros((len(sentences), max(shapes[s].segments for s in sentences)))
-        for row, sentence in zip(weights, sentences, strict=True):
-            several = np.exp(log_counts[sentence][1:])
-            row[1 : 1 + len(several)] = several / several.sum()
+        weights = np.zeros((len(sentences), max(most)))
+        for row, sentence, count in zip(weights, sentences, most, strict=True):
+            several = np.exp(log_counts[sentence][1:count])
+            row[1:count] = several / several.sum()
         marginals = crf.leaf_marginals(torch.from_numpy(weights)).numpy()
         for row, sentence in zip(marginals, sentences, strict=True):
             result[sentence] = np.nan_to_num(row[: len(shapes[sentence].allowed)])
     return result
 
 
-def _conditioned(length: int, scores: Floats, rules: Sequence[RuleSpan]) -> Floats:
-    """Scores whose trees have the borders of forced spans and none inside of them.
-
-    A fencepost between two phrases is where exactly one node is split, so a large score there
-    leaves no weight to trees without it.
-    """
-    must = [rule for rule in forced(rules) if rule.stop - rule.start < length]
-    if not must:
-        return scores
-    middle = splits(length).numpy()[:, 1]
-    large = 50.0 + 2 * length * float(np.ptp(scores))
-    scores = scores.copy()
-    for rule in must:
-        inside = (middle > rule.start) & (middle < rule.stop)
-        scores[inside] -= large
-    borders = [rule.start for rule in must] + [rule.stop for rule in must]
-    scores[np.isin(middle, borders)] += large
-    return scores
+def _batches(sentences: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Sentences of similar length, whose padded scores fit into memory."""
+    batch: list[int] = []
+    for sentence in sorted(sentences, key=lambda sentence: (lengths[sentence], sentence)):
+        if batch and (len(batch) + 1) * split_count(lengths[sentence]) > MOST_SPLITS:
+            yield batch
+            batch = []
+        batch.append(sentence)
+    if batch:
+        yield batch
 
 
 def _beside_preferred(
@@ -254,7 +217,7 @@ def _kept(
     log_counts: Floats,
     posterior: Floats,
     beside: Mask,
-    settings: DecodingSettings,
+    settings: CompleteSettings,
 ) -> Mask:
     several = [n for n in range(1, shape.segments) if np.isfinite(log_counts[n])]
     if not several:

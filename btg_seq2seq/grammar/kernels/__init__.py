@@ -30,7 +30,7 @@ __all__ = [
 
 
 def use_fast(scores: Tensor, kernels: Kernels) -> bool:
-    """Whether the fast kernels are to be used for these scores."""
+    """Decide whether to use the fast kernels for these scores."""
     name = os.environ.get("BTG_KERNELS", "auto") if kernels == "auto" else kernels
     if name not in get_args(Kernels):
         raise ValueError(f"kernels are one of {', '.join(get_args(Kernels))}, not {name!r}")

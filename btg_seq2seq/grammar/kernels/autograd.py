@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 
 class FastProgram(Program):
-    """What the tree CRF and the leaf CRF have in common.
+    """Common base of the tree CRF and the leaf CRF.
 
     ``largest[b]`` is the sentence's largest score, ``powers[b, column]`` the number of weights
     that each derivation of a column multiplies, ``own_column[b]`` the column of the sentence's own

@@ -1,4 +1,4 @@
-"""How the fast kernels are compiled, cached, and spread over threads.
+"""Compilation, caching and threading of the fast kernels.
 
 numba compiles a kernel when it is first called and keeps the machine code on disk, so only the
 first process ever waits. Kernels release the interpreter's lock and work on a range of sentences;
@@ -78,7 +78,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _kind(argument: Any) -> Any:
-    """What numba compiles anew for: a type, and for a tuple also its length."""
+    """The part of an argument that numba specialises on: a type, and the length of a tuple."""
     if isinstance(argument, tuple):
         return len(argument), _kind(argument[0])
     return getattr(argument, "dtype", None)

@@ -25,16 +25,14 @@ class FastTreeProgram(FastProgram):
 
     def __init__(self, sizes: Sizes, largest: Tensor) -> None:
         leaves = torch.arange(1, sizes.largest + 1)
-        used = (leaves <= sizes.segments[:, None]) & (
-            leaves * sizes.limits[:, None] >= sizes.lengths[:, None]
-        )
         powers = (leaves - 1).double().expand(len(sizes.lengths), -1)
-        super().__init__(sizes, largest, powers, sizes.segments - 1, used)
-        # Sentences of like length share a pack.
+        super().__init__(sizes, largest, powers, sizes.segments - 1, sizes.possible)
+        # Sentences of similar length share a pack.
         order = sizes.lengths.argsort(stable=True).numpy()
         self.packs = -(-len(order) // PACK)
         self.work = PACK * sizes.longest**3 * max(1, sizes.largest - 2) ** 2 // 12
-        self.fixed = (order, self.sentences)
+        allowed = np.zeros((0, 0), bool) if sizes.leaves is None else sizes.leaves.numpy()
+        self.fixed = (order, self.sentences, allowed)
 
     def portable(self, sentences: Tensor) -> Program:
         return PortableTreeProgram(self.sizes[sentences])

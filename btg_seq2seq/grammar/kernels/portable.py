@@ -70,7 +70,7 @@ def _own_scores(scores: Tensor, counts: Tensor) -> Tensor:
 
 
 def _mix(scores: Tensor, values: Tensor, direction: Direction) -> Tensor:
-    """What the expectation is taken of; zero where that is not finite or the split forbidden."""
+    """The value to take the expectation of; zero if it is not finite or the split is forbidden."""
     usable = (scores > -math.inf) & values.isfinite()
     own = torch.where(usable, scores, 0.0)
     other = torch.where(usable, values.to(scores.dtype), 0.0)
@@ -78,10 +78,10 @@ def _mix(scores: Tensor, values: Tensor, direction: Direction) -> Tensor:
 
 
 def _leaf_weights(sizes: Sizes, scores: Tensor) -> Tensor:
-    """Log weight of each span as a leaf, ``[batch, spans]``: 0, or minus infinity if too long."""
+    """Log weight of each span as a leaf, ``[batch, spans]``: 0, or minus infinity if it is none."""
     start, stop = spans(sizes.longest).to(scores.device).unbind(-1)
-    too_long = stop - start > sizes.limits[:, None]
-    return _nothing(scores).expand(too_long.shape).masked_fill(too_long, -math.inf)
+    is_none = stop - start > sizes.limits[:, None] if sizes.leaves is None else ~sizes.leaves
+    return _nothing(scores).expand(is_none.shape).masked_fill(is_none, -math.inf)
 
 
 def _nothing(scores: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ def _nothing(scores: Tensor) -> Tensor:
 
 
 def _anchor(best: Tensor) -> Tensor:
-    """What to subtract before exponentiating: no gradient, and 0 where there is nothing at all."""
+    """The shift to subtract before exponentiating: no gradient, and 0 if all weights are zero."""
     best = best.detach()
     return best.masked_fill(best == -math.inf, 0.0)
 

@@ -1,4 +1,4 @@
-"""What a path through the dynamic programs offers, whichever way it computes."""
+"""The interface that both paths through the dynamic programs implement."""
 
 import math
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Direction(NamedTuple):
-    """What an expectation is taken of, for each split: ``own * score + other * value``.
+    """The value to take an expectation of, for each split: ``own * score + other * value``.
 
     A leaf that is second in the target, or the whole tree, adds ``leaf``. What is not finite, or
     belongs to a forbidden split, counts as 0.

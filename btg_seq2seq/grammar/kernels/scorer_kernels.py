@@ -1,8 +1,8 @@
 """Scores of all splits on a CPU, and their gradients: hidden units are never written to memory.
 
 A *block* is a run of hidden units in a vector register. The forward kernel sums up a split's blocks
-as they arise; the backward kernel makes them anew, and takes one block at a time through all splits
-so that every sum but those of the left fenceposts stays in a register. Widths are multiples of a
+as they arise. The backward kernel computes them again, one block at a time through all splits, so
+that every sum except those of the left fenceposts stays in a register. Widths are multiples of a
 block (``split_scores`` pads them with zeros), arrays are contiguous, sentences are independent.
 """
 
@@ -124,7 +124,7 @@ def increase(array, index, x):
 
 @compiled
 def first_split(j, k):
-    """Where the splits ``(0, j, k), (1, j, k), ...`` begin in packed order."""
+    """Packed index of the first of the splits ``(0, j, k), (1, j, k), ...``."""
     return k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2
 
 
@@ -218,7 +218,7 @@ def backward(begin, end, lengths, features, output, gradient, of_features, of_ou
 
     ``features`` and ``of_features`` are three arrays ``[batch, fenceposts, width]``, the gradients
     zero at first; ``gradient`` is ``[batch, splits * outputs]``; ``of_output`` is
-    ``[batch, outputs, width]``, one sum a sentence, so that no two threads write to one place.
+    ``[batch, outputs, width]``, one sum per sentence, so that no two threads write to one place.
     """
     for sentence in range(begin, end):
         counts = used_starts(gradient[sentence], len(output), lengths[sentence])

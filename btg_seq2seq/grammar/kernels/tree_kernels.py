@@ -32,7 +32,7 @@ from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 @compiled
 def cell(shape, plane, leaves, k, i):
-    """Where a table of ``shape`` (leaves, spans) holds the span ``(i, k)`` with so many leaves."""
+    """Index of the span ``(i, k)`` with ``leaves`` leaves in a table of ``shape``."""
     return (plane * shape[0] + leaves - 1) * shape[1] + k * (k - 1) // 2 + i
 
 
@@ -50,12 +50,14 @@ def most_leaves(pack, sentences, longest):
 
 
 @compiled
-def fill_leaves(table, shape, pack, sentences, direction):
+def fill_leaves(table, shape, pack, sentences, allowed, direction):
     """A leaf has weight 1 with either label, and 2 where both labels are possible."""
     for lane in range(len(pack)):
         length, _, limit = sentences[pack[lane]]
         for k in range(1, length + 1):
             for i in range(max(0, k - limit), k):
+                if allowed.size > 0 and not allowed[pack[lane], k * (k - 1) // 2 + i]:
+                    continue
                 table[0][PACK * cell(shape, STRAIGHT, 1, k, i) + lane] = 1.0
                 table[0][PACK * cell(shape, INVERTED, 1, k, i) + lane] = 1.0
                 table[0][PACK * cell(shape, EITHER, 1, k, i) + lane] = 2.0
@@ -99,9 +101,11 @@ def fill_weights(weights, pack, sentences, shifts, potentials, direction, k, j, 
 
 
 @compiled
-def fill_inside(table, shape, weights, most, pack, sentences, shifts, potentials, direction):
+def fill_inside(
+    table, shape, weights, most, pack, sentences, allowed, shifts, potentials, direction
+):
     """Algorithm 1 for one pack of sentences."""
-    fill_leaves(table, shape, pack, sentences, direction)
+    fill_leaves(table, shape, pack, sentences, allowed, direction)
     for k in range(2, most.shape[0]):
         for j in range(k - 1, 0, -1):
             close_span(table, shape, most, k, j)
@@ -245,14 +249,15 @@ def copy_tables(table, shape, pack, sentences, tables):
 
 
 @compiled
-def inside(begin, end, order, sentences, shifts, potentials, direction, roots, tables):
+def inside(begin, end, order, sentences, allowed, shifts, potentials, direction, roots, tables):
     """Inside weights of packs ``begin`` to ``end``; a pack is eight sentences in this ``order``.
 
-    ``sentences[b]`` is length, segments, limit; ``potentials`` the scores ``[batch, 2 splits]``
-    and, for tangents, other values of the same shape. Tangents are taken in the ``direction`` of
-    ``direction[0]`` times the scores plus ``direction[1]`` times the others, and ``direction[2]``
-    for a leaf in second place. ``roots[b, part, leaves - 1]`` receives the
-    weight of all trees; ``tables[b, leaves - 1, plane, span]``, unless empty, every cell.
+    ``sentences[b]`` is length, segments, limit; ``allowed[b, span]``, unless empty, which spans may
+    be leaves. ``potentials`` are the scores ``[batch, 2 splits]`` and, for tangents, other values
+    of the same shape. Tangents are taken in the ``direction`` of ``direction[0]`` times the scores
+    plus ``direction[1]`` times the others, and ``direction[2]`` for a leaf in second place.
+    ``roots[b, part, leaves - 1]`` receives the weight of all trees; ``tables[b, leaves - 1, plane,
+    span]``, unless empty, every cell.
     """
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
     shape = (largest, longest * (longest + 1) // 2)
@@ -263,7 +268,10 @@ def inside(begin, end, order, sentences, shifts, potentials, direction, roots, t
         for numbers in table:
             numbers[:] = 0.0
         most = most_leaves(pack, sentences, longest)
-        fill_inside(table, shape, weights, most, pack, sentences, shifts, potentials, direction)
+        fill_inside(
+            *(table, shape, weights, most),
+            *(pack, sentences, allowed, shifts, potentials, direction),
+        )
         for lane in range(len(pack)):
             b = pack[lane]
             length, segments, _ = sentences[b]
@@ -276,7 +284,19 @@ def inside(begin, end, order, sentences, shifts, potentials, direction, roots, t
 
 
 @compiled
-def outside(begin, end, order, sentences, shifts, potentials, direction, seeds, factors, gradients):
+def outside(
+    begin,
+    end,
+    order,
+    sentences,
+    allowed,
+    shifts,
+    potentials,
+    direction,
+    seeds,
+    factors,
+    gradients,
+):
     """Gradients of packs ``begin`` to ``end``: the inside pass again, then the outside pass.
 
     ``seeds[b, part, leaves - 1]`` are the adjoints of the roots.
@@ -292,7 +312,10 @@ def outside(begin, end, order, sentences, shifts, potentials, direction, seeds, 
             table[part][:] = 0.0
             adjoint[part][:] = 0.0
         most = most_leaves(pack, sentences, longest)
-        fill_inside(table, shape, weights, most, pack, sentences, shifts, potentials, direction)
+        fill_inside(
+            *(table, shape, weights, most),
+            *(pack, sentences, allowed, shifts, potentials, direction),
+        )
         for lane in range(len(pack)):
             b = pack[lane]
             length, segments, _ = sentences[b]
@@ -307,7 +330,7 @@ def outside(begin, end, order, sentences, shifts, potentials, direction, seeds, 
 
 
 @compiled
-def viterbi(begin, end, order, sentences, scores, tables):
+def viterbi(begin, end, order, sentences, allowed, scores, tables):
     """Log weight of the best tree of every cell, ``tables[b, leaves - 1, plane, span]``."""
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
     shape = (largest, longest * (longest + 1) // 2)
@@ -317,7 +340,7 @@ def viterbi(begin, end, order, sentences, scores, tables):
         pack = order[PACK * p : PACK * (p + 1)]
         most = most_leaves(pack, sentences, longest)
         table[:] = 0.0
-        fill_leaves((table,), shape, pack, sentences, (0.0, 0.0, 0.0))
+        fill_leaves((table,), shape, pack, sentences, allowed, (0.0, 0.0, 0.0))
         table[:] = np.log(table)
         for k in range(2, most.shape[0]):
             for j in range(k - 1, 0, -1):

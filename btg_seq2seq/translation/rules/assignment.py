@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from btg_seq2seq.decoding.constraints import RuleSpan
-from btg_seq2seq.decoding.hypotheses import Tokens
+from btg_seq2seq.decoding.phrase_translator import Tokens
 from btg_seq2seq.translation.rules.rules import Match, RuleSet
 from btg_seq2seq.translation.source_text import SourceReader, SourceText
 from btg_seq2seq.translation.target_text import Part, TargetWriter

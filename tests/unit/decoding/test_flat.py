@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from decoding_models import SMALL, sentences, tiny_model
+from decoding_models import SMALL, decode_flat, sentences, tiny_model
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.search.beams import length_batches, most_rows
+from btg_seq2seq.grammar import Leaf
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 LENGTHS = [5, 2, 7, 3]
@@ -37,7 +37,7 @@ def test_log_probs_are_the_models_and_order_is_kept(name):
     for source, length, hypotheses in zip(sources, LENGTHS, results, strict=True):
         assert len({own.tokens for own in hypotheses}) == beam_size
         for own in hypotheses:
-            assert own.derivation is None
+            assert own.derivation.tree == Leaf(0, length)
             assert len(own.tokens) <= SMALL.longest_output(length)
             assert not {*own.tokens} & {backbone.segment_start, backbone.segment_end, backbone.pad}
             expected = flat_log_prob(model, source, own.tokens)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btg_seq2seq.decoding.hypotheses import PhraseRecord
+from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
 from btg_seq2seq.decoding.long_sentences import in_source_order
 
 
 def phrases_of(choices):
     return [
-        [PhraseRecord(i, i + 1, tuple(tokens), log_prob, None) for tokens, log_prob in own]
+        [TranslatedPhrase(i, i + 1, tuple(tokens), log_prob) for tokens, log_prob in own]
         for i, own in enumerate(choices)
     ]
 
@@ -35,9 +35,8 @@ def test_strings_have_the_sum_of_their_derivations(choices):
     assert {one.tokens: math.exp(one.log_prob) for one in found} == pytest.approx(expected)
     assert {one.tokens: one.log_best for one in found} == pytest.approx(best)
     for one in found:
-        derivation = one.derivation.phrases
-        assert [phrase.start for phrase in derivation] == [*range(len(choices))]
-        assert sum(phrase.log_prob for phrase in derivation) == pytest.approx(one.log_best)
+        assert [phrase.start for phrase in one.phrases] == [*range(len(choices))]
+        assert sum(one.derivation.log_probs) == pytest.approx(one.log_best)
     masses = [one.log_prob for one in found]
     assert masses == sorted(masses, reverse=True)
     shorter = in_source_order(phrases_of(choices[:1]), 2)

@@ -5,13 +5,13 @@ import torch
 from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Translator
+from btg_seq2seq.derivations.best import parse_pairs
 from btg_seq2seq.evaluation.evaluate import evaluate, parser_accuracy
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import Bitext, train_tokenizer
 from btg_seq2seq.text.gold_trees import gold_trees, over_tokens
-from btg_seq2seq.translation.alignment import best_derivations
 
 SOURCE = ["the dog saw it", "", "it saw the dog", "the dog"]
 TARGET = ["saw it the dog", "", "the dog it saw", "it"]
@@ -61,9 +61,9 @@ def test_targets_are_read_as_targets(monkeypatch):
 
     def remember(model, sources, targets, segments):
         pairs.extend(zip(sources, targets, strict=True))
-        return best_derivations(model, sources, targets, segments)
+        return parse_pairs(model, sources, targets, segments)
 
-    monkeypatch.setattr("btg_seq2seq.evaluation.evaluate.best_derivations", remember)
+    monkeypatch.setattr("btg_seq2seq.evaluation.evaluate.parse_pairs", remember)
     parser_accuracy(translator, Bitext(["ab cd"], ["ab"], ["[0:1 1:2]"]))
     names = [tuple(map(tokenizer.convert_ids_to_tokens, pair)) for pair in pairs]
     assert names == [(["ab", "cd"], ["_", "a", "b"])]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from checks import assert_close, assert_gradients_match, assert_matches_oracle, weighted_gradients
 from hypothesis import assume, given
-from oracle import bracketing
+from oracle import bracketing, forest, may_be_leaf, phrases
 from strategies import random_scores, to_public, tree_crf_batches
 
 from btg_seq2seq.grammar import Tree, TreeBatch, TreeCRF
@@ -99,13 +99,7 @@ def test_probabilities_sum_to_one(kernels, batch):
     (oracle,) = batch.oracles()
     trees = [to_public(tree) for tree in oracle.outcomes]
     copies = len(trees)
-    crf = TreeCRF(
-        batch.scores[0].detach().expand(copies, -1, -1),
-        batch.lengths * copies,
-        batch.segments * copies,
-        max_phrase_length=batch.max_phrase_length,
-        kernels=kernels,
-    )
+    crf = batch.alone(0, kernels, batch.scores[0].detach().expand(copies, -1, -1), copies)
     assert_close(crf.log_prob(trees).exp().sum().item(), 1.0)
 
 
@@ -197,6 +191,8 @@ def test_limits(kernels, batch):
     limits = batch.crf(kernels, batch.padded()).limits.tolist()
     # A limit beyond the sentence means the same as the sentence's length.
     expected = [min(pair) for pair in zip(batch.limits, batch.lengths, strict=True)]
+    if batch.masks is not None:
+        expected = [max(stop - start for start, stop in leaves) for leaves in batch.leaves]
     assert [min(pair) for pair in zip(limits, batch.lengths, strict=True)] == expected
 
 
@@ -215,6 +211,16 @@ def test_trees_that_cannot_be(kernels):
     crf = TreeCRF(forbidden, [4, 4], [2, 2], kernels=kernels)
     assert crf.log_prob(trees)[0] == -math.inf
     assert_close(crf.log_prob(trees)[1].exp().item(), 1 / 6)
+
+
+@given(batch=tree_crf_batches(forbidden=False))
+def test_a_tree_has_a_probability_if_its_leaves_are_allowed(kernels, batch):
+    crf = batch.crf(kernels, batch.padded())
+    for tree in forest(0, batch.lengths[0], batch.segments[0], batch.lengths[0]).trees[:20]:
+        allowed = all(may_be_leaf(*phrase, batch.leaves[0]) for phrase in phrases(tree))
+        trees = [to_public(tree), *list(crf.argmax)[1:]]
+        assert crf.log_prob(trees)[0].isfinite() == allowed
+        assert crf.log_prob(trees)[1:].isfinite().all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

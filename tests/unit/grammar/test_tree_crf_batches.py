@@ -9,7 +9,7 @@ from checks import assert_close
 from hypothesis import given
 from strategies import pad, tree_crf_batches
 
-from btg_seq2seq.grammar import Tree, TreeCRF
+from btg_seq2seq.grammar import Tree, TreeCRF, spans
 
 both_kernels = pytest.mark.parametrize("kernels", ["fast", "portable"])
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}
@@ -65,16 +65,7 @@ def test_padded_batch_equals_singletons(kernels, batch):
     for index, length in enumerate(batch.lengths):
         own = [t[index : index + 1, : math.comb(length + 1, 3)] for t in inputs]
         own = [tensor.detach().clone().requires_grad_() for tensor in own]
-        one, one_other = (
-            TreeCRF(
-                scores,
-                batch.lengths[index : index + 1],
-                batch.segments[index : index + 1],
-                max_phrase_length=batch.max_phrase_length,
-                kernels=kernels,
-            )
-            for scores in own[:2]
-        )
+        one, one_other = (batch.alone(index, kernels, scores) for scores in own[:2])
         assert crf.argmax[index] == one.argmax[0]
         alone = differentiable(one, one_other, own[2])
         alone_gradients = gradients(alone, own)
@@ -127,17 +118,25 @@ def test_every_pair_of_leaf_counts(kernels):
             assert_close(together, torch.stack([first_alone, second_alone]), **TIGHT)
 
 
-@pytest.mark.parametrize("limit", [None, 4])
-def test_fast_equals_portable_on_a_large_mixed_batch(limit):
+@pytest.mark.parametrize(("limit", "share"), [(None, None), (4, None), (None, 0.3), (4, 0.5)])
+def test_fast_equals_portable_on_a_large_mixed_batch(limit, share):
     source = random.Random(0)
     lengths = [source.randint(1, 24) for _ in range(20)]
     segments = [source.randint(1, min(8, length)) for length in lengths]
     generator = torch.Generator().manual_seed(0)
     scores = [torch.randn((math.comb(n + 1, 3), 2), generator=generator) for n in lengths]
+    masks = None
+    if share is not None:  # and short ones, so that there are trees
+        start, stop = spans(max(lengths)).T
+        masks = torch.rand(20, len(start), generator=generator) < share
+        masks |= (
+            stop - start
+            <= torch.tensor([-(-n // m) for n, m in zip(lengths, segments, strict=True)])[:, None]
+        )
     results = []
     for kernels in ("fast", "portable"):
         padded = pad([score.double() for score in scores]).requires_grad_()
-        crf = TreeCRF(padded, lengths, segments, limit, kernels)
+        crf = TreeCRF(padded, lengths, segments, limit, kernels, masks)
         values = crf.log_partition + crf.entropy + crf.log_prob(crf.argmax)
         (gradient,) = torch.autograd.grad(values.sum(), padded)
         results.append([values, gradient, crf.marginals, crf.leaf_marginals(), crf.log_partitions])

@@ -43,7 +43,7 @@ def check_log_inside(kernels, batch):
     either = torch.logaddexp(actual[:, :, 0], actual[:, :, 1])
     assert_close(actual[:, :, 2], either, batch.scale)
     assert (actual < math.inf).all(), "NaN or +inf, be it in the padding"
-    for index, (length, limit) in enumerate(zip(batch.lengths, batch.limits, strict=True)):
+    for index, (length, limit) in enumerate(zip(batch.lengths, batch.leaves, strict=True)):
         scores = batch.scores[index].detach()
         used = usable_cells(length, batch.segments[index], limit)
         own = actual[index, :, :2, : math.comb(length + 1, 2)]
@@ -75,7 +75,7 @@ def test_log_inside_of_the_span_that_is_all_of_a_neighbour(kernels, shorter, lim
 def test_root_log_probs(kernels, batch):
     actual = batch.crf(kernels, batch.padded()).root_log_probs  # [batch, counts, 2]
     expected = torch.full((len(batch), max(batch.segments), 2), -math.inf, dtype=torch.float64)
-    for index, (length, limit) in enumerate(zip(batch.lengths, batch.limits, strict=True)):
+    for index, (length, limit) in enumerate(zip(batch.lengths, batch.leaves, strict=True)):
         for count in range(1, batch.segments[index] + 1):
             scores = batch.scores[index].detach()
             insides = [log_inside(scores, 0, length, count, limit, label) for label in (0, 1)]
@@ -91,7 +91,7 @@ def test_rule_log_probs(kernels, batch):
     actual = batch.crf(kernels, batch.padded()).rule_log_probs  # [batch, pairs, splits, 2, 2]
     pairs = {tuple(pair): index for index, pair in enumerate(segment_pairs(most).tolist())}
     assert actual.shape == (len(batch), len(pairs), math.comb(longest + 1, 3), 2, 2)
-    for index, (length, limit) in enumerate(zip(batch.lengths, batch.limits, strict=True)):
+    for index, (length, limit) in enumerate(zip(batch.lengths, batch.leaves, strict=True)):
         scores = batch.scores[index].detach()
         used = usable_cells(length, batch.segments[index], limit)
         expected = torch.full_like(actual[index], -math.inf)

@@ -15,15 +15,16 @@ both_kernels = pytest.mark.parametrize("kernels", ["fast", "portable"])
 every_quantity = pytest.mark.parametrize("quantity", QUANTITIES)
 
 
-def quantity_function(quantity, kernels, lengths, segments, limit):
+def quantity_function(quantity, kernels, lengths, segments, limit, masks=None):
     """(scores, other [batch, splits, 2]) -> the quantity; `other` are p's scores, or values."""
+    sizes = lengths, segments, limit, kernels, masks
 
     def function(scores, other):
-        crf = TreeCRF(scores, lengths, segments, limit, kernels)
+        crf = TreeCRF(scores, *sizes)
         if quantity == "log_prob":
-            return crf.log_prob(TreeCRF(other.detach(), lengths, segments, limit, kernels).argmax)
+            return crf.log_prob(TreeCRF(other.detach(), *sizes).argmax)
         if quantity == "kl":
-            return crf.kl(TreeCRF(other, lengths, segments, limit, kernels))
+            return crf.kl(TreeCRF(other, *sizes))
         if quantity == "expectation":
             return crf.expectation(other)
         if quantity == "log_partitions":
@@ -47,8 +48,12 @@ def values_and_gradients(function, inputs):
 
 @both_kernels
 @every_quantity
-def test_gradcheck(kernels, quantity):
-    function = quantity_function(quantity, kernels, LENGTHS, SEGMENTS, LIMIT)
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_gradcheck(kernels, quantity, is_masked):
+    masks = torch.ones(3, 15, dtype=torch.bool)
+    masks[:, [2, 4]] = False  # 1:2 and 1:3
+    masks = masks if is_masked else None
+    function = quantity_function(quantity, kernels, LENGTHS, SEGMENTS, LIMIT, masks)
     inputs = random_inputs(LENGTHS)
     if quantity in ("log_partition", "log_partitions", "log_prob", "entropy"):
         inputs[1].requires_grad_(False)

@@ -8,7 +8,7 @@ from tiny_runs import tiny_bitext, tiny_config
 from transformers import TrainerCallback
 
 from btg_seq2seq.recombination import batches as recombined
-from btg_seq2seq.recombination.collect import Derivations
+from btg_seq2seq.recombination.collect import collect_derivations
 from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
@@ -57,10 +57,10 @@ def test_steps_behind_the_start_learn_from_recombined_sentences(tmp_path):
 
 
 def test_trees_are_compared_once(tmp_path, monkeypatch):
-    asked, collect = [], Derivations.collect
+    asked, collect = [], collect_derivations
     monkeypatch.setattr(
-        Derivations,
-        "collect",
+        recombined,
+        "collect_derivations",
         lambda *given, **options: asked.append(options) or collect(*given, **options),
     )
     config = config_of(tmp_path / "run", compared=2)
@@ -70,10 +70,10 @@ def test_trees_are_compared_once(tmp_path, monkeypatch):
 
 
 def test_derivations_are_collected_with_the_seed_of_the_run(tmp_path, monkeypatch):
-    seeds, collect = [], Derivations.collect
+    seeds, collect = [], collect_derivations
     monkeypatch.setattr(
-        Derivations,
-        "collect",
+        recombined,
+        "collect_derivations",
         lambda *given, **options: seeds.append(options["seed"]) or collect(*given, **options),
     )
     run(replace(config_of(tmp_path / "run"), seed=7))

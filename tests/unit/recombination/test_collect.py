@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from tiny_models import tiny_config
 
 from btg_seq2seq.derivations.batch import DerivationBatch
+from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.derivations.proposals import one_boundary_moved
 from btg_seq2seq.grammar import Leaf, SegmentationBatch, Tree, TreeBatch
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination import collect as collected
-from btg_seq2seq.recombination.collect import Derivations
+from btg_seq2seq.recombination.collect import collect_derivations
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, Collator, encode_bitext, train_tokenizer
 
@@ -37,11 +38,11 @@ def model_and_examples():
 def test_collected_derivations_are_the_most_probable(model_and_examples):
     model, examples, tokenizer = model_and_examples
     model.train()
-    derivations = Derivations.collect(model, examples, batch_size=7)
+    derivations = collect_derivations(model, examples, batch_size=7)
     assert model.training
     assert len(derivations) == len(examples)
     assert derivations[40] is None  # too long for the grammar
-    assert derivations[41] == (Leaf(0, 1), [(0, 2)])
+    assert derivations[41] == Derivation(Leaf(0, 1), [(0, 2)])
     collate = Collator(tokenizer.pad_token_id)
     model.eval()
     for position in range(10):
@@ -63,7 +64,7 @@ def test_collected_derivations_are_the_most_probable(model_and_examples):
                 for way in ways
             ]
             best = ways[int(torch.stack(weights).argmax())]
-            assert derivations[position] == (trees[0], best)
+            assert derivations[position] == Derivation(trees[0], best)
 
 
 def test_training_goes_on_after_collecting_was_interrupted(model_and_examples):
@@ -75,21 +76,21 @@ def test_training_goes_on_after_collecting_was_interrupted(model_and_examples):
 
     model.train()
     with pytest.raises(KeyboardInterrupt):
-        Derivations.collect(model, examples, track=interrupted)
+        collect_derivations(model, examples, track=interrupted)
     assert model.training
     model.eval()
 
 
 def test_long_sentences_have_small_batches(model_and_examples, monkeypatch):
     model, examples, _ = model_and_examples
-    whole = Derivations.collect(model, examples, compared=2)
+    whole = collect_derivations(model, examples, compared=2)
     sizes = []
     collate = Collator.__call__
     monkeypatch.setattr(collected, "MOST_SCORES", 4000)
     monkeypatch.setattr(
         Collator, "__call__", lambda self, rows: sizes.append(len(rows)) or collate(self, rows)
     )
-    cut = Derivations.collect(model, examples, compared=2)
+    cut = collect_derivations(model, examples, compared=2)
     assert [whole[row] for row in range(len(whole))] == [cut[row] for row in range(len(cut))]
     assert sum(sizes) == len(examples)
     assert sizes[-1] == 1
@@ -99,7 +100,7 @@ def test_long_sentences_have_small_batches(model_and_examples, monkeypatch):
 def test_drawn_numbers_of_phrases_do_not_depend_on_batches(model_and_examples):
     model, examples, _ = model_and_examples
     one, other = (
-        Derivations.collect(model, examples, batch_size=size, segment_rate=0.5, seed=4)
+        collect_derivations(model, examples, batch_size=size, segment_rate=0.5, seed=4)
         for size in (5, 16)
     )
     assert [one[position] for position in range(42)] == [other[position] for position in range(42)]
@@ -107,10 +108,10 @@ def test_drawn_numbers_of_phrases_do_not_depend_on_batches(model_and_examples):
     assert counts == {2, 3}
 
 
-def likelihood(model, pair, tree, segmentation):
+def likelihood(model, pair, derivation):
     """How well the phrases of a derivation translate each other, in both directions."""
-    parsers = Parsers.of(model, pair, torch.tensor([tree.segments]))
-    found = DerivationBatch.given(model, parsers, [tree], [segmentation])
+    parsers = Parsers.of(model, pair, torch.tensor([derivation.tree.segments]))
+    found = DerivationBatch.given(model, parsers, [derivation.tree], [derivation.segmentation])
     pairs = PhrasePairs.forward(found.trees, found.segmentations).reverse()
     return float(found.log_prob + model.phrase_log_probs(pair, pairs, reverse=True).sum(1))
 
@@ -119,7 +120,7 @@ def likelihood(model, pair, tree, segmentation):
 def test_trees_are_compared_by_how_phrases_translate_each_other(model_and_examples):
     model, examples, tokenizer = model_and_examples
     model.eval()
-    plain, compared = (Derivations.collect(model, examples, compared=n) for n in (0, 12))
+    plain, compared = (collect_derivations(model, examples, compared=n) for n in (0, 12))
     collate = Collator(tokenizer.pad_token_id)
     changed = [position for position in range(40) if plain[position] != compared[position]]
     assert len(changed) > 5
@@ -127,7 +128,7 @@ def test_trees_are_compared_by_how_phrases_translate_each_other(model_and_exampl
     for position in changed:
         batch = collate([examples[position]])
         pair = model.read(batch["input_ids"], batch["attention_mask"], batch["labels"]).pair
-        before, after = (likelihood(model, pair, *each[position]) for each in (plain, compared))
+        before, after = (likelihood(model, pair, each[position]) for each in (plain, compared))
         better += after > before
     # Trees are compared by the sum over target segmentations, not by the best one.
     assert better >= 0.8 * len(changed)
@@ -139,7 +140,7 @@ TREES = [Tree.parse(text) for text in ("[0:3 <3:5 5:9>]", "<[0:2 2:6] 6:9>", "[0
 def test_words_alone_are_compared_with_nothing(model_and_examples):
     model, _, tokenizer = model_and_examples
     examples = encode_bitext(Bitext(["s1", "s2"], ["t1 t2", "t1"]), tokenizer)
-    derivations = Derivations.collect(model, examples, compared=2)
+    derivations = collect_derivations(model, examples, compared=2)
     assert [derivations.phrases(row) for row in (0, 1)] == [[[0, 1, 0, 2]], [[0, 1, 0, 1]]]
 
 

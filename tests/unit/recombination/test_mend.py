@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from btg_seq2seq.derivations.corpus import DerivationCorpus
+from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.grammar import Tree
-from btg_seq2seq.recombination.collect import Derivations
 from btg_seq2seq.recombination.mend import FARTHEST, mended
 from btg_seq2seq.recombination.recombine import Recombiner
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
@@ -19,6 +20,10 @@ def task():
     items = generate(SvoSovConfig("few-shot"))["train"]
     bitext = Bitext([item.source for item in items], [item.target for item in items])
     return items, encode_bitext(bitext, train_tokenizer("word", bitext.source + bitext.target))
+
+
+def gold_derivations(items):
+    return DerivationCorpus.of(Derivation(item.tree, item.target_phrases) for item in items)
 
 
 def subject_of(item):
@@ -54,8 +59,8 @@ def test_a_phrase_that_is_wrong_everywhere_is_mended(task, side):
         trees.append(Tree.from_phrases([(0, stop), *others]))
         targets.append([(0, last), *rest])
     assert len(wrong) > 20
-    gold = Derivations.given([item.tree for item in items], [item.target_phrases for item in items])
-    found = Recombiner(Derivations.given(trees, targets), examples).derivations
+    gold = gold_derivations(items)
+    found = Recombiner(DerivationCorpus.of(map(Derivation, trees, targets)), examples).derivations
     differing = [rank for rank in range(len(items)) if found[rank] != gold[rank]]
     assert len(differing) <= 0.1 * len(wrong)
 
@@ -78,15 +83,15 @@ def test_a_frequent_phrase_that_is_wrong_everywhere_is_mended(task, side):
         trees.append(Tree.from_phrases([subject, object_, (start, stop)]))
         targets.append([first, second, (begin, end)])
     assert len(wrong) > 80
-    gold = Derivations.given([item.tree for item in items], [item.target_phrases for item in items])
-    found = Recombiner(Derivations.given(trees, targets), examples).derivations
+    gold = gold_derivations(items)
+    found = Recombiner(DerivationCorpus.of(map(Derivation, trees, targets)), examples).derivations
     differing = [rank for rank in range(len(items)) if found[rank] != gold[rank]]
     assert len(differing) <= 0.1 * len(wrong)
 
 
 def test_what_is_right_stays(task):
     items, examples = task
-    gold = Derivations.given([item.tree for item in items], [item.target_phrases for item in items])
+    gold = gold_derivations(items)
     found = mended(gold, examples, range(len(items)))
     differing = [rank for rank in range(len(items)) if found[rank] != gold[rank]]
     assert len(differing) <= 0.01 * len(items)
@@ -99,7 +104,7 @@ def test_no_word_is_cut():
     examples = encode_bitext(bitext, train_tokenizer("word", bitext.source))
     phrases = [(0, 1), (1, 2)]
     spans = [*[phrases] * 24, [(0, 2), (2, 3)]]
-    right = Derivations.given([Tree.from_phrases(each) for each in spans], spans)
+    right = DerivationCorpus.of(Derivation(Tree.from_phrases(each), each) for each in spans)
     within = {examples.source[24][1]}
     assert mended(right, examples, [24], within).phrases(24) == right.phrases(24)
     assert mended(right, examples, [24]).phrases(24) != right.phrases(24)
@@ -127,7 +132,7 @@ def test_only_boundaries_move(task, data):
     trees = [item.tree for item in items]
     targets = [item.target_phrases for item in items]
     trees[rank], targets[rank] = Tree.from_phrases(order), target
-    before = Derivations.given(trees, targets)
+    before = DerivationCorpus.of(map(Derivation, trees, targets))
     after = mended(before, examples, [rank])
     for own in range(0, len(items), 97):
         assert own == rank or after[own] == before[own]

@@ -1,6 +1,7 @@
 """Recombination: what it makes is well-formed, never held out, and a function of its numbers."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
+from btg_seq2seq.derivations.corpus import DerivationCorpus
+from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.grammar import Leaf, Tree
-from btg_seq2seq.recombination.collect import Derivations
 from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.recombination.slots import Partners, continuing_tokens, overlaps
@@ -20,6 +22,7 @@ from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 
 SUBJECT, OBJECT, VERB = "[1", "[2<1", "[2<2"
+TWO_WORDS = Derivation(Tree.parse("[0:1 1:2]"), [(0, 1), (1, 2)])
 
 
 def encoded(pairs, tokenizer=None):
@@ -49,7 +52,9 @@ def svo_sov(split, wrong=0.0, settings=None, size="tiny"):
         else:
             trees.append(item.tree)
         targets.append(item.target_phrases)
-    recombiner = Recombiner(Derivations.given(trees, targets), examples, settings)
+    recombiner = Recombiner(
+        DerivationCorpus.of(map(Derivation, trees, targets)), examples, settings
+    )
     return data, tokenizer, recombiner
 
 
@@ -112,10 +117,10 @@ def test_wrong_boundaries_are_hardly_passed_on():
         kept = set(recombiner.partners.sentences[VERB])
         wrong = 0
         for position in kept:
-            tree, targets = recombiner.derivations[position]
+            pair = recombiner.derivations[position].phrases[2]
             item = data["train"][position]
             source, target = item.source.split(), item.target.split()
-            verb = " ".join(source[slice(*tree.phrases[2])]), " ".join(target[slice(*targets[2])])
+            verb = " ".join(source[slice(*pair.source)]), " ".join(target[slice(*pair.target)])
             wrong += verb not in right
         return wrong / len(kept)
 
@@ -179,7 +184,9 @@ def test_both_sides_are_recombined_alike(corpus, rate, seed):
     trees, targets, pairs = corpus
     examples, tokenizer = encoded(pairs)
     settings = RecombinationSettings(rate=rate)
-    recombiner = Recombiner(Derivations.given(trees, targets), examples, settings)
+    recombiner = Recombiner(
+        DerivationCorpus.of(map(Derivation, trees, targets)), examples, settings
+    )
     for position, tree in enumerate(trees):
         made = recombiner.recombine(position, seed)
         if isinstance(tree, Leaf):
@@ -199,7 +206,7 @@ def test_both_sides_are_recombined_alike(corpus, rate, seed):
 def test_numbers_alone_decide(corpus, seed):
     trees, targets, pairs = corpus
     examples, _ = encoded(pairs)
-    derivations = Derivations.given(trees, targets)
+    derivations = DerivationCorpus.of(map(Derivation, trees, targets))
     forwards, backwards = Recombiner(derivations, examples), Recombiner(derivations, examples)
     made = [forwards.recombine(position, seed, 3) for position in range(len(pairs))]
     again = [backwards.recombine(position, seed, 3) for position in reversed(range(len(pairs)))]
@@ -228,7 +235,7 @@ def test_excluded_sources_are_never_made_and_counted():
 
 
 def test_nothing_is_made_where_everything_is_excluded():
-    trees = Derivations.given([Tree.parse("[0:1 1:2]")] * 2, [[(0, 1), (1, 2)]] * 2)
+    trees = DerivationCorpus.of([TWO_WORDS] * 2)
     examples, tokenizer = encoded([("a b", "c d")] * 2)
     stuck = Recombiner(trees, examples, excluded=[tokenizer("a b")["input_ids"]])
     assert stuck.recombine(0, 0) is None
@@ -258,7 +265,7 @@ def test_batches_hold_as_many_tokens_as_those_of_other_steps(length):
     words = [[(0, 1), (1, 2)]] * 9 + [[(0, length), (length, 2 * length)]]
     trees = [Tree.from_phrases(phrases) for phrases in words]
     examples, _ = encoded(pairs)
-    recombiner = Recombiner(Derivations.given(trees, words), examples)
+    recombiner = Recombiner(DerivationCorpus.of(map(Derivation, trees, words)), examples)
     tokens = [
         sum(max(len(row["input_ids"]), len(row["labels"])) for row in batch)
         for batch in (recombiner.batch(0, step, batch_tokens=200) for step in range(100))
@@ -294,7 +301,7 @@ def test_words_are_not_cut():
     cut = [
         Tree.parse(f"[0:{at} {at}:{length}]") for at, length in zip(inside, lengths, strict=True)
     ]
-    derivations = Derivations.given(cut, [list(tree.phrases) for tree in cut])
+    derivations = DerivationCorpus.of(Derivation(tree, list(tree.phrases)) for tree in cut)
     careful = Recombiner(derivations, examples, continuing=continuing)
     assert all(careful.recombine(0, seed)[0] == sources[0] for seed in range(20))
     careless = Recombiner(derivations, examples)
@@ -334,7 +341,7 @@ def test_what_has_unknown_words_is_not_held_out_without_them():
 def test_nothing_has_more_phrases_than_what_is_there(corpus, seed):
     trees, targets, pairs = corpus
     examples, _ = encoded(pairs)
-    recombiner = Recombiner(Derivations.given(trees, targets), examples)
+    recombiner = Recombiner(DerivationCorpus.of(map(Derivation, trees, targets)), examples)
     most = max(tree.segments for tree in trees)
     rows = recombiner.batch(seed, 0, batch_size=4)
     assert all(len(row["segmentation"]) <= most for row in rows)
@@ -364,38 +371,21 @@ def test_words_of_bytes_alone_cannot_be_told():
         continuing_tokens(ByT5Tokenizer())
 
 
-def test_derivations_are_saved_and_loaded(tmp_path):
-    trees = [Tree.parse("[0:2 <2:3 3:5>]"), None, Tree.parse("0:3")]
-    targets = [[(0, 1), (1, 2), (2, 4)], None, [(0, 2)]]
-    derivations = Derivations.given(trees, targets, prefix=1)
-    derivations.save(tmp_path / "derivations.safetensors")
-    loaded = Derivations.load(tmp_path / "derivations.safetensors")
-    assert [loaded[position] for position in range(len(loaded))] == [
-        (trees[0], targets[0]),
-        None,
-        (trees[2], targets[2]),
-    ]
-    assert loaded.prefix == 1
-
-
 def test_frames_are_kept():
     examples, tokenizer = encoded([("<fr> a b", "A B"), ("<fr> c d", "C D")])
-    derivations = Derivations.given([Tree.parse("[0:1 1:2]")] * 2, [[(0, 1), (1, 2)]] * 2, prefix=1)
+    derivations = DerivationCorpus.of([TWO_WORDS] * 2, prefix=1)
     recombiner = Recombiner(derivations, examples)
     made = {texts(tokenizer, recombiner.recombine(0, seed)) for seed in range(40)}
     assert made == {(f"<fr> {a} {b}", f"{a} {b}".upper()) for a in "ac" for b in "bd"}
 
 
-def test_mistakes_are_told(tmp_path):
+def test_mistakes_are_told():
     examples, _ = encoded([("a b", "c d")])
     with pytest.raises(ValueError, match="2 derivations for 1 sentence pairs"):
-        Recombiner(Derivations.given([None, None], [None, None]), examples)
+        Recombiner(DerivationCorpus.of([None, None]), examples)
+    longer = replace(TWO_WORDS, tree=Tree.parse("[0:1 1:9]"))
     with pytest.raises(ValueError, match="line 1 is shorter than its derivation"):
-        Recombiner(Derivations.given([Tree.parse("[0:1 1:9]")], [[(0, 1), (1, 2)]]), examples)
-    with pytest.raises(ValueError, match="sentence 0: 1 target phrases for the 2 leaves"):
-        Derivations.given([Tree.parse("[0:1 1:2]")], [[(0, 2)]])
-    with pytest.raises(ValueError, match="no derivations can be read"):
-        Derivations.load(tmp_path / "missing")
+        Recombiner(DerivationCorpus.of([longer]), examples)
     for wrong in ({"rate": -1}, {"rare": 2}, {"overlap": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             RecombinationSettings(**wrong)

@@ -8,11 +8,11 @@ from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translator
 from btg_seq2seq.derivations.batch import DerivationBatch
+from btg_seq2seq.derivations.best import best_derivations, parse_pairs
 from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import train_tokenizer
-from btg_seq2seq.translation.alignment import best_derivations
 from btg_seq2seq.translation.phrase_table import PhraseTable
 from btg_seq2seq.translation.rules.files import read_rules
 
@@ -39,7 +39,8 @@ def test_the_derivation_that_training_finds_best(translator):
     model = translator.model
     sources, targets = tokens(translator, SOURCES), tokens(translator, TARGETS)
     found = best_derivations(model, sources, targets)
-    assert found[1] is None
+    parsed = parse_pairs(model, sources, targets)
+    assert found[1] is parsed[1] is None
     for row in (0, 2, 3):
         input_ids = torch.tensor([translator.framed(sources[row])])
         labels = torch.tensor([[*targets[row], model.backbone.sentence_end]])
@@ -50,7 +51,8 @@ def test_the_derivation_that_training_finds_best(translator):
         assert found[row].segmentation == best.segmentations[0]
         if segments > 1:
             assert sum(found[row].log_probs) == pytest.approx(best.log_prob.item(), abs=1e-4)
-        assert found[row].prior_tree.segments == segments.item()
+        assert parsed[row].derivation == found[row]
+        assert parsed[row].prior_tree.segments == segments.item()
 
 
 def test_numbers_of_phrases(translator):

@@ -7,14 +7,14 @@ import pytest
 
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.translation.rules.rules import Rule
-from btg_seq2seq.translation.translation import Alternative, Derivation, Phrase, Translation
+from btg_seq2seq.translation.translation import Alternative, TextDerivation, TextPhrase, Translation
 
 SOURCE, TEXT = "das Haus ist  klein", "the house small is"
 RULE = Rule("das Haus", ["the house", "home"], place="rules.tsv:3")
 
 
 def phrase(tokens, source, target, rule=None, log_prob=-1.5):
-    return Phrase.between(
+    return TextPhrase.between(
         *(SOURCE, TEXT),
         tokens=tokens,
         source_span=source,
@@ -31,7 +31,7 @@ def translation():
         phrase((3, 4), (14, 19), (9, 15)),
         phrase((2, 3), (9, 14), (15, 18), log_prob=-math.inf),
     )
-    derivation = Derivation(Tree.parse("[0:2 <2:3 3:4>]"), phrases)
+    derivation = TextDerivation(Tree.parse("[0:2 <2:3 3:4>]"), phrases)
     return Translation(
         text=TEXT,
         log_prob=-2.0,
@@ -66,7 +66,7 @@ def test_pharaoh(translation):
 
 def test_a_word_that_is_cut_is_aligned_twice():
     phrases = (phrase((0, 1), (0, 6), (0, 3)), phrase((1, 4), (6, 19), (3, 18)))
-    derivation = Derivation(Tree.parse("[0:1 1:4]"), phrases)
+    derivation = TextDerivation(Tree.parse("[0:1 1:4]"), phrases)
     cut = Translation(TEXT, 0.0, source=SOURCE, derivation=derivation)
     assert cut.to_pharaoh() == "0-0 1-0 1-1 1-2 1-3 2-1 2-2 2-3 3-1 3-2 3-3"
 

@@ -20,9 +20,9 @@ from transformers.utils import logging
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translator
 from btg_seq2seq.console.arguments import check_length
-from btg_seq2seq.decoding.chart import candidates
+from btg_seq2seq.decoding import seq2seq_phrases
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.hypotheses import Hypothesis, PhraseRecord, hypothesis
+from btg_seq2seq.decoding.hypotheses import Hypothesis, TranslatedPhrase
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.translation.inputs import SentenceLengthError
 from btg_seq2seq.translation.rules.assignment import Assignment
@@ -58,8 +58,7 @@ def test_neighbours_change_nothing(mode):
 @every_kind
 def test_flat_is_what_the_decoder_says(kind):
     translator = translator_of(kind)
-    source = translator.read(["the dog saw"])[0]
-    (found,) = decode_flat(translator.model, [translator.framed(source.tokens)], SHORT, 3)
+    (found,) = decode_flat(translator.phrases(translator.read(["the dog saw"]), SHORT), 3)
     translation = translator.translate(["the dog saw"])[0]
     by_text = {}
     for one in found:
@@ -99,9 +98,9 @@ def test_token_strings_that_read_the_same_are_added_up():
     whole, pieces = tuple(ids(["▁the"])), tuple(ids(["▁", "the"]))
     other = tuple(ids(["▁dog"]))
     found = [
-        Hypothesis(other, math.log(0.3), None),
-        Hypothesis(pieces, math.log(0.25), None),
-        Hypothesis(whole, math.log(0.15), None),
+        Hypothesis.whole(2, other, math.log(0.3)),
+        Hypothesis.whole(2, pieces, math.log(0.25)),
+        Hypothesis.whole(2, whole, math.log(0.15)),
     ]
     options = {"nbest": 2, "mode": "flat"}
     best = to_translation(translator.writer, Assignment(source), found, **options)
@@ -122,13 +121,13 @@ def test_the_posterior_and_the_derivation_belong_to_the_text():
     ids = translator.tokenizer.convert_tokens_to_ids
     whole, pieces = tuple(ids(["▁the"])), tuple(ids(["▁", "the"]))
     several = [
-        PhraseRecord(0, 1, pieces[:1], -1.0, None),
-        PhraseRecord(1, 2, pieces[1:], -1.0, None),
+        TranslatedPhrase(0, 1, pieces[:1], -1.0),
+        TranslatedPhrase(1, 2, pieces[1:], -1.0),
     ]
     found = [
-        Hypothesis(tuple(ids(["▁dog"])), math.log(0.3), None),
-        hypothesis(math.log(0.25), several, math.log(0.1), [0.2, 0.8]),
-        Hypothesis(whole, math.log(0.15), None, math.log(0.15), [1.0, 0.0, 0.0]),
+        Hypothesis.whole(2, tuple(ids(["▁dog"])), math.log(0.3)),
+        Hypothesis.from_phrases(several, math.log(0.25), math.log(0.1), [0.2, 0.8]),
+        Hypothesis.whole(2, whole, math.log(0.15), [1.0, 0.0, 0.0]),
     ]
     best = to_translation(translator.writer, Assignment(source), found, 2, mode="cky")
     assert (best.text, best.alternatives[0].text) == ("the", "dog")
@@ -154,7 +153,7 @@ def test_texts_are_encoded_once_for_many_rules(monkeypatch):
     def never(*_):
         raise AssertionError("encoded again")
 
-    monkeypatch.setattr(candidates, "encode_sources", never)
+    monkeypatch.setattr(seq2seq_phrases, "encode_sources", never)
     rules = [Rule("Haus", "HOUSE"), Rule("dog", "cat")]
     with_rules = prepared.translate(rules)
     for translation in with_rules:

@@ -39,7 +39,7 @@ def test_scores_that_are_no_probabilities_are_as_reported(monkeypatch):
     translator = translator_of("bpe")
     ids = translator.tokenizer.convert_tokens_to_ids
     strings = [tuple(ids(pieces)) for pieces in (["▁the"], ["▁", "the"])]
-    result = CkyResult([Hypothesis(tokens, -1.0 - len(tokens), None) for tokens in strings])
+    result = CkyResult([Hypothesis.whole(1, tokens, -1.0 - len(tokens)) for tokens in strings])
     for is_normalised, expected in ((True, -2.0), (False, -2.0 + math.log1p(math.exp(-1.0)))):
         prepared = translator.prepare(["dog"], length_normalised=is_normalised)
         monkeypatch.setattr(prepared, "_decode", lambda _: [result])

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from decoding_models import SMALL, phrase_log_prob, sentences, tiny_model
+from decoding_models import SMALL, phrase_log_prob, prepare, sentences, tiny_model
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.search.beams import Level
 
@@ -23,7 +22,7 @@ def test_log_probs_are_those_of_phrase_pairs(name, encoding, beam_size):
     sources = sentences(model, LENGTHS)
     candidates = prepare(model, sources, replace(SMALL, beam_size=beam_size)).candidates
     places = [(0, 1, 3), (1, 0, 1), (2, 2, 6), (0, 0, 4), (2, 6, 7)]
-    assert candidates.fill(places) == len(places)
+    assert candidates.translate_phrases(places) == len(places)
     level = Level.phrase(model.backbone)
     for sentence, start, stop in places:
         begin, count = candidates.find((sentence, start, stop))
@@ -44,10 +43,10 @@ def test_what_is_known_is_not_decoded_again(encoding):
     model = tiny_model(phrase_encoding=encoding)
     source = sentences(model, [4])[0]
     candidates = prepare(model, [source, source], SMALL).candidates
-    assert candidates.fill([(0, 0, 2), (0, 1, 2)]) == 2
-    assert candidates.fill([(0, 0, 2), (0, 1, 2), (0, 2, 3)]) == 1
+    assert candidates.translate_phrases([(0, 0, 2), (0, 1, 2)]) == 2
+    assert candidates.translate_phrases([(0, 0, 2), (0, 1, 2), (0, 2, 3)]) == 1
     # The same words are the same phrase, if they are encoded alone.
-    assert candidates.fill([(1, 0, 2)]) == (0 if encoding == "alone" else 1)
+    assert candidates.translate_phrases([(1, 0, 2)]) == (0 if encoding == "alone" else 1)
 
 
 def test_candidates_do_not_depend_on_their_batch():
@@ -55,9 +54,9 @@ def test_candidates_do_not_depend_on_their_batch():
     sources = sentences(model, LENGTHS)
     places = [(s, i, k) for s, n in enumerate(LENGTHS) for k in range(1, n) for i in range(k)]
     together = prepare(model, sources, SMALL).candidates
-    together.fill(places)
+    together.translate_phrases(places)
     small = prepare(model, sources, replace(SMALL, batch_tokens=1)).candidates
-    small.fill(places)
+    small.translate_phrases(places)
     for place in places:
         (begin, count), (other, others) = together.find(place), small.find(place)
         assert count == others

@@ -5,16 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from decoding_models import SMALL, assert_same, check_provenance, check_rules, sentences, tiny_model
+from decoding_models import (
+    SMALL,
+    assert_same,
+    check_provenance,
+    check_rules,
+    decode_flat,
+    prepare,
+    sentences,
+    tiny_model,
+)
 from oracle import SPAN_INDEX, TreeOracle, phrases
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.chart import candidates
-from btg_seq2seq.decoding.chart.candidates import score_phrases
 from btg_seq2seq.decoding.chart.charts import run_charts
-from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases
-from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.long_sentences import cut_around
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.decoding_settings import DecodingSettings
@@ -57,7 +62,7 @@ def test_without_whole_sentences():
     sources = sentences(MODEL, LENGTHS)
     results = prepare(MODEL, sources, replace(SMALL, flat_weight=0.0)).decode()
     for length, result in zip(LENGTHS, results, strict=True):
-        assert (len(result.hypotheses[0].derivation.phrases) > 1) == (length > 1)
+        assert (len(result.hypotheses[0].phrases) > 1) == (length > 1)
 
 
 def test_pruning_drops_spans_and_mass_but_no_sentence():
@@ -104,16 +109,15 @@ def test_only_what_is_wanted_is_decoded():
     assert [*prepared._plain] == [2]
 
 
-def test_choices_are_scored_together_and_once(monkeypatch):
+def test_choices_are_scored_together_and_once():
     calls = []
-
-    def counted(model, states, mask, targets):
-        calls.append(len(targets))
-        return score_phrases(model, states, mask, targets)
-
-    monkeypatch.setattr(candidates, "score_phrases", counted)
     sources = sentences(MODEL, [5, 4, 8])
     prepared = prepare(MODEL, sources, replace(SMALL, max_cky_length=6))
+    phrases = prepared.candidates.phrases
+    score = phrases.score_phrases
+    phrases.score_phrases = lambda spans, targets: (
+        calls.append(len(targets)) or score(spans, targets)
+    )
     rules = [[RuleSpan(i, i + 1, ((5,), (6,)), i) for i in range(3)] for _ in sources]
     first = prepared.decode(rules)
     assert calls == [18]

@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from decoding_models import phrase_log_prob
+from decoding_models import phrase_log_prob, prepare
 from oracle import forest, phrases
 
-from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -96,9 +95,9 @@ def test_cky_is_the_sum_over_all_derivations(encoding, limit):
     for own in result.hypotheses:
         assert own.log_prob == pytest.approx(expected[own.tokens], abs=1e-4)
         assert own.best == pytest.approx(best[own.tokens][0], abs=1e-4)
-        leaves = [(one.start, one.stop) for one in own.derivation.phrases]
+        leaves = [(one.start, one.stop) for one in own.phrases]
         assert leaves == best[own.tokens][1]
     assert result.hypotheses[0].tokens == max(expected, key=expected.get)
-    assert any(len(own.derivation.phrases) > 2 for own in result.hypotheses)
+    assert any(len(own.phrases) > 2 for own in result.hypotheses)
     longest = EVERYTHING.longest_output
     assert [longest(length) for length in (1, 2, 3, 4)] == [2, 2, 3, 3]

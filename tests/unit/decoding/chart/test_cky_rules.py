@@ -5,14 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from decoding_models import SMALL, assert_same, check_provenance, check_rules, sentences, tiny_model
+from decoding_models import (
+    SMALL,
+    assert_same,
+    check_provenance,
+    check_rules,
+    prepare,
+    sentences,
+    tiny_model,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import SPAN_INDEX
 
 from btg_seq2seq.decoding.chart import plan as pruning
 from btg_seq2seq.decoding.chart.charts import leaves_beside, skeletons
-from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.constraints import RuleSpan
 
 MODEL = tiny_model(max_segments=3)
@@ -86,7 +93,7 @@ def test_preferred_targets_compete():
     (with_rule,) = prepared.decode([[rule]])
     (without,) = prepared.decode()
     # The random model gives every phrase a small probability, so that a rule with 1 wins.
-    assert 4 in [phrase.rule for phrase in with_rule.hypotheses[0].derivation.phrases]
+    assert 4 in [phrase.rule for phrase in with_rule.hypotheses[0].phrases]
     assert with_rule.hypotheses[0].log_prob > without.hypotheses[0].log_prob
     (whole,) = prepare(MODEL, [source], SMALL).decode([[replace(rule, stop=5)]])
     assert whole.hypotheses[0].tokens == (5, 6)
@@ -176,8 +183,8 @@ def test_other_rules_reuse_what_is_known():
     prepared = prepare(MODEL, sources, SMALL)
     first = prepared.decode(nbest=2)
     calls = []
-    fill = prepared.candidates.fill
-    prepared.candidates.fill = lambda places: calls.append(fill(places))
+    translate = prepared.candidates.translate_phrases
+    prepared.candidates.translate_phrases = lambda places: calls.append(translate(places))
     rules = [[RuleSpan(1, 2, ((5,),), 0)], [], [], []]
     ruled = prepared.decode(rules, nbest=2)
     assert calls[0] <= 8  # the words around the rule, in the one sentence that has it
@@ -203,7 +210,7 @@ def test_a_target_that_shares_its_tokens_is_a_string_of_its_own():
     }
     total = np.logaddexp.reduce([own.log_prob for own in result.hypotheses])
     assert total == pytest.approx(0.0, abs=1e-6)
-    assert result.hypotheses[0].derivation.phrases[0].log_prob == pytest.approx(np.log(0.5))
+    assert result.hypotheses[0].phrases[0].log_prob == pytest.approx(np.log(0.5))
 
 
 def test_long_sentences_with_forced_and_preferred_rules():
@@ -217,7 +224,7 @@ def test_long_sentences_with_forced_and_preferred_rules():
     (result,) = prepared.decode([rules])
     check_rules(result, rules)
     check_provenance(result.hypotheses[0], 8)
-    assert [phrase.rule for phrase in result.hypotheses[0].derivation.phrases] == [1, 0, None]
+    assert [phrase.rule for phrase in result.hypotheses[0].phrases] == [1, 0, None]
     assert result.ignored == [2]
     (flat,) = prepared.decode([rules[1:]])
     assert "flat" in flat.fallback

@@ -1,0 +1,267 @@
+"""The seq2seq model as a phrase translator, and its source parser as the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from btg_seq2seq.decoding.encoding import (
+    Source,
+    check_sources,
+    encode_sources,
+    padded_states,
+    phrase_states,
+    to_device,
+)
+from btg_seq2seq.decoding.phrase_translator import (
+    Floats,
+    KBest,
+    PhraseTranslator,
+    SentenceSpan,
+    Tokens,
+)
+from btg_seq2seq.decoding.search.beams import Beams, Level, beam_search, length_batches, most_rows
+from btg_seq2seq.decoding.search.phrases import phrase_search
+from btg_seq2seq.decoding.source_grammar import SourceGrammar
+from btg_seq2seq.grammar.packing import split_count
+from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.model.modes import evaluating
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.batches import IGNORED
+
+# Infinite scores of a model are cut to this size.
+LARGEST_SCORE = 1e6
+MOST_SPLITS = 2**22  # scored at a time
+
+
+class Seq2SeqPhrases(PhraseTranslator):
+    """Sentences with their encoder states, which are computed once.
+
+    Phrases are decoded in batches of similar length. Translations come from beam search, within the
+    limits of length that the settings have.
+
+    Args:
+        model: the model.
+        sources: token ids of the sentences with the frame that the tokenizer gives them.
+        settings: beam size, limits of length and sizes of batches; defaults to the model's own.
+    """
+
+    def __init__(
+        self,
+        model: BTGSeq2Seq,
+        sources: Sequence[Sequence[int]],
+        settings: DecodingSettings | None = None,
+    ) -> None:
+        check_sources(model, sources)
+        self.model, self.settings = model, settings or model.decoding
+        self.sources = [Source.of(model, tokens) for tokens in sources]
+        self.lengths = [source.length for source in self.sources]
+        self._tokens = [tuple(source.own_tokens.tolist()) for source in self.sources]
+
+    @property
+    def grammar(self) -> SourceGrammar:
+        """The model's source parser and its settings of the grammar."""
+        config = self.model.config
+        return SourceGrammar(
+            self.split_scores,
+            max_segments=config.max_segments,
+            max_phrase_length=config.max_phrase_length,
+        )
+
+    def key(self, phrase: SentenceSpan) -> Hashable:
+        """Name a phrase: one that is encoded alone is the same wherever it stands."""
+        if self.model.config.phrase_encoding == "sentence":
+            return phrase
+        sentence, start, stop = phrase
+        return self._tokens[sentence][start:stop]
+
+    def longest_output(self, length: int, phrases: int = 1) -> int:
+        """Return the limit of the settings; each phrase is rounded up and has its own extra."""
+        settings = self.settings
+        return settings.longest_output(length) + (phrases - 1) * (settings.max_output_extra + 1)
+
+    def can_write(self, sentence: int, target: Tokens) -> bool:
+        """Return whether a target has no special tokens and is within the limits of length."""
+        level = Level.sentence(self.model.backbone)
+        longest = level.longest(
+            self.model.backbone, self.settings.longest_output(self.lengths[sentence])
+        )
+        return len(target) <= longest and not {*target} & {*level.banned, level.end}
+
+    def translate_sentences(self, sentences: Sequence[int]) -> KBest:
+        """Encode and translate whole sentences."""
+        found = []
+        with evaluating(self.model):
+            for rows in self._sentence_batches(sentences):
+                states, mask = self._sentence_states([sentences[row] for row in rows])
+                limits = [
+                    self.settings.longest_output(self.lengths[sentences[row]]) for row in rows
+                ]
+                level = Level.sentence(self.model.backbone)
+                limit = torch.tensor(limits, device=states.device)
+                beams = beam_search(self.model.backbone, level, states, mask, limit, self.settings)
+                found.append((rows, _packed(beams)))
+        return KBest.joined(found)
+
+    def translate_phrases(self, phrases: Sequence[SentenceSpan]) -> KBest:
+        """Translate phrases in batches of similar length."""
+        backbone, settings = self.model.backbone, self.settings
+        lengths = [stop - start for _, start, stop in phrases]
+        found = []
+        with evaluating(self.model):
+            for rows in length_batches(lengths, settings, most_rows(backbone, settings)):
+                states, mask = self._phrase_states([phrases[row] for row in rows])
+                limits = [settings.longest_output(lengths[row]) for row in rows]
+                limit = torch.tensor(limits, device=states.device)
+                level = Level.phrase(backbone)
+                beams = phrase_search(backbone, level, states, mask, limit, settings)
+                found.append((rows, _packed(beams)))
+        return KBest.joined(found)
+
+    def score_sentences(self, sentences: Sequence[int], targets: Sequence[Tokens]) -> list[float]:
+        """Compute ``log p(y | x)``, whatever tokens a target has and however long it is."""
+        backbone = self.model.backbone
+        lengths = [
+            max(len(self.sources[sentence].tokens), len(target))
+            for sentence, target in zip(sentences, targets, strict=True)
+        ]
+        result = [0.0] * len(targets)
+        with evaluating(self.model):
+            for rows in length_batches(lengths, self.settings):
+                states, mask = self._sentence_states([sentences[row] for row in rows])
+                ended = [
+                    to_device(self.model, (*targets[row], backbone.sentence_end)) for row in rows
+                ]
+                labels = pad_sequence(ended, batch_first=True, padding_value=IGNORED)
+                decoded = backbone.decode_labels(labels, states, mask)
+                log_probs = backbone.token_log_probs(decoded, labels).double().sum(1).tolist()
+                for row, log_prob in zip(rows, log_probs, strict=True):
+                    result[row] = log_prob
+        return result
+
+    def score_prefixes(
+        self, phrases: Sequence[SentenceSpan], targets: Sequence[Tokens]
+    ) -> list[Floats]:
+        """Score the prefixes that beam search could find; see ``PhraseTranslator``."""
+        backbone = self.model.backbone
+        result: list[Floats] = [np.zeros(0)] * len(targets)
+        if not phrases:
+            return result
+        level = Level.phrase(backbone)
+        forbidden = {*level.banned, level.end}
+        usable: dict[int, Tokens] = {}
+        for row, ((_, start, stop), target) in enumerate(zip(phrases, targets, strict=True)):
+            limit = level.longest(backbone, self.settings.longest_output(stop - start))
+            prefix = target[:limit]
+            end = next((at for at, token in enumerate(prefix) if token in forbidden), len(prefix))
+            if end > 0:
+                usable[row] = prefix[:end]
+        scores = self._prefix_log_probs([phrases[row] for row in usable], list(usable.values()))
+        for row, own in zip(usable, scores, strict=True):
+            result[row] = own
+        return result
+
+    def score_phrases(
+        self, phrases: Sequence[SentenceSpan], targets: Sequence[Tokens]
+    ) -> list[float]:
+        """Score targets, whatever tokens they have, that the model has positions for."""
+        backbone = self.model.backbone
+        result = [-np.inf] * len(targets)
+        rows = [
+            row
+            for row, target in enumerate(targets)
+            if Level.phrase(backbone).longest(backbone, len(target)) == len(target)
+        ]
+        scores = self._prefix_log_probs(
+            [phrases[row] for row in rows], [targets[row] for row in rows]
+        )
+        for row, own in zip(rows, scores, strict=True):
+            result[row] = float(own[-1])
+        return result
+
+    def split_scores(self, sentences: Sequence[int]) -> list[Floats]:
+        """Compute the split scores of the source parser, ``[splits, 2]`` per sentence."""
+        result: dict[int, Floats] = {}
+        with evaluating(self.model):
+            for rows in self._sentence_batches(sentences):
+                chosen = [sentences[row] for row in rows]
+                self._encode(chosen)
+                result.update(zip(chosen, self._batch_split_scores(chosen), strict=True))
+        return [result[sentence] for sentence in sentences]
+
+    def _batch_split_scores(self, sentences: Sequence[int]) -> list[Floats]:
+        result: list[Floats] = []
+        sources = [self.sources[sentence] for sentence in sentences]
+        while len(result) < len(sources):
+            # Few at a time where they are long: there are about length^3 / 6 splits.
+            first = len(result)
+            longest = max(source.length for source in sources[first:])
+            some = sources[first : first + max(1, MOST_SPLITS // max(1, split_count(longest)))]
+            states, _ = padded_states([source.own_states for source in some])
+            lengths = [source.length for source in some]
+            scores = self.model.prior(states, lengths).double()
+            finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
+            # Copies, so that no sentence keeps the padding of the others.
+            result += [row[: split_count(n)].copy() for row, n in zip(finite, lengths, strict=True)]
+        return result
+
+    def _sentence_batches(self, sentences: Sequence[int]) -> Iterator[list[int]]:
+        lengths = [len(self.sources[sentence].tokens) for sentence in sentences]
+        yield from length_batches(
+            lengths, self.settings, most_rows(self.model.backbone, self.settings)
+        )
+
+    def _encode(self, sentences: Sequence[int]) -> None:
+        """Encode together those of the sentences that are not encoded yet."""
+        new = [sentence for sentence in sentences if self.sources[sentence].encoded is None]
+        if new:
+            encoded = encode_sources(self.model, [self.sources[sentence] for sentence in new])
+            for sentence, source in zip(new, encoded, strict=True):
+                self.sources[sentence] = source
+
+    def _sentence_states(self, sentences: Sequence[int]) -> tuple[Tensor, Tensor]:
+        self._encode(sentences)
+        return padded_states([self.sources[sentence].states for sentence in sentences])
+
+    def _phrase_states(self, phrases: Sequence[SentenceSpan]) -> tuple[Tensor, Tensor]:
+        if self.model.config.phrase_encoding == "sentence":
+            for sentence in {sentence for sentence, *_ in phrases}:
+                self._encode([sentence])
+        spans = [(self.sources[sentence], start, stop) for sentence, start, stop in phrases]
+        return phrase_states(self.model, spans)
+
+    def _prefix_log_probs(
+        self, phrases: Sequence[SentenceSpan], targets: Sequence[Tokens]
+    ) -> list[Floats]:
+        """Log-probabilities of all prefixes of each target, ``[len(target)]`` each."""
+        result: list[Floats] = [np.zeros(0)] * len(targets)
+        with evaluating(self.model):
+            for rows in length_batches([len(target) for target in targets], self.settings):
+                used = list(dict.fromkeys(phrases[row] for row in rows))
+                states, mask = self._phrase_states(used)
+                rank = {phrase: number for number, phrase in enumerate(used)}
+                which = torch.tensor([rank[phrases[row]] for row in rows], device=states.device)
+                chosen = [to_device(self.model, targets[row]) for row in rows]
+                pad = self.model.backbone.pad
+                tokens = pad_sequence(chosen, batch_first=True, padding_value=pad)
+                scores = self.model.prefix_log_probs(tokens, states[which], mask[which])
+                for row, own in zip(rows, scores.double().cpu().numpy(), strict=True):
+                    result[row] = own[: len(targets[row])]
+        return result
+
+
+def _packed(beams: Beams) -> KBest:
+    """The strings that beam search has found."""
+    is_string = beams.log_probs > -torch.inf  # [rows, beam]
+    place = torch.arange(beams.tokens.shape[2], device=is_string.device)
+    is_token = is_string[..., None] & (place < beams.lengths[..., None])
+    return KBest(
+        beams.tokens[is_token].cpu().numpy(),
+        beams.lengths[is_string].cpu().numpy(),
+        beams.log_probs[is_string].cpu().numpy().astype(np.float64),
+        is_string.sum(1).cpu().numpy(),
+    )

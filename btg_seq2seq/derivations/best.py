@@ -1,0 +1,120 @@
+"""The most probable derivations of sentence pairs.
+
+The posterior parser, which sees both sides, chooses the tree, and the leaf CRF chooses the target
+phrases along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from btg_seq2seq.derivations.batch import DerivationBatch
+from btg_seq2seq.derivations.derivation import Derivation
+from btg_seq2seq.derivations.parsers import Parsers
+from btg_seq2seq.errors import UserError
+from btg_seq2seq.grammar import Tree
+from btg_seq2seq.grammar.packing import split_count
+from btg_seq2seq.model.modes import evaluating
+from btg_seq2seq.model.reading import Reading
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.batches import IGNORED
+from btg_seq2seq.text.length_batches import length_batches
+
+BATCH_TOKENS = 4096  # of source and target, padding included
+BATCH_SPLITS = 2**22  # of the longer side
+
+SentencePair = tuple[Sequence[int], Sequence[int]]  # source and target tokens
+
+
+@dataclass(frozen=True)
+class ParsedPair:
+    """The trees that a model finds for a sentence pair."""
+
+    derivation: Derivation  # along the best tree of the posterior parser
+    prior_tree: Tree  # the best of the source parser, with the same number of leaves
+
+
+def best_derivations(
+    model: BTGSeq2Seq,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    segments: Sequence[int] | int | None = None,
+) -> list[Derivation | None]:
+    """Find the best derivation of each sentence pair; see ``parse_pairs``."""
+    parsed = parse_pairs(model, sources, targets, segments)
+    return [None if pair is None else pair.derivation for pair in parsed]
+
+
+def parse_pairs(
+    model: BTGSeq2Seq,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    segments: Sequence[int] | int | None = None,
+) -> list[ParsedPair | None]:
+    """Parse sentence pairs, given as tokens without a frame.
+
+    A pair with an empty side, or with a side longer than ``max_grammar_length``, has no derivation:
+    its result is ``None``. ``segments`` is the number of phrases, for all pairs or for each of
+    them; it defaults to the most that the model allows. A pair that is too short for it has one
+    phrase per token of its shorter side.
+    """
+    most = model.config.max_segments if segments is None else segments
+    wanted = [most] * len(sources) if isinstance(most, int) else list(most)
+    if any(count < 1 for count in wanted):
+        raise UserError(f"segments must be 1 or more, not {min(wanted)}")
+    pairs = list(zip(sources, targets, strict=True))
+    usable = [
+        rank
+        for rank, pair in enumerate(pairs)
+        if all(pair) and max(map(len, pair)) <= model.config.max_grammar_length
+    ]
+    results: list[ParsedPair | None] = [None] * len(pairs)
+    for ranks in length_batches([max(map(len, pair)) for pair in pairs], _fits, usable):
+        counts = [min(wanted[rank], *map(len, pairs[rank])) for rank in ranks]
+        with evaluating(model):
+            parsed = _parse(model, [pairs[rank] for rank in ranks], counts)
+        for rank, pair in zip(ranks, parsed, strict=True):
+            results[rank] = pair
+    return results
+
+
+def _fits(count: int, longest: int) -> bool:
+    """Return whether a batch of this size is small enough."""
+    return count * 2 * longest <= BATCH_TOKENS and count * split_count(longest) <= BATCH_SPLITS
+
+
+def _parse(
+    model: BTGSeq2Seq, pairs: Sequence[SentencePair], segments: Sequence[int]
+) -> list[ParsedPair]:
+    reading = _read(model, pairs)
+    pair = reading.pair
+    assert pair is not None  # no pair is longer than the grammar allows
+    parsers = Parsers.of(model, pair, torch.tensor(segments))
+    best, prior = DerivationBatch.best(model, parsers), parsers.prior.argmax
+    flat = reading.flat_log_prob.tolist()
+    return [
+        # A single phrase is a whole sentence, and the model translates it as such.
+        ParsedPair(replace(best[row], log_probs=(flat[row],)) if count == 1 else best[row], tree)
+        for row, (count, tree) in enumerate(zip(segments, prior, strict=True))
+    ]
+
+
+def _read(model: BTGSeq2Seq, pairs: Sequence[SentencePair]) -> Reading:
+    """Run the model's passes over a batch."""
+    config, backbone = model.config, model.backbone
+    sources = [[*config.prefix, *source, *config.suffix] for source, _ in pairs]
+    labels = _padded([[*target, backbone.sentence_end] for _, target in pairs], IGNORED, model)
+    input_ids = _padded(sources, backbone.pad, model)
+    lengths = torch.tensor([len(row) for row in sources], device=model.device)
+    mask = torch.arange(input_ids.shape[1], device=model.device) < lengths[:, None]
+    return model.read(input_ids, mask.long(), labels)
+
+
+def _padded(rows: Sequence[Sequence[int]], filler: int, model: BTGSeq2Seq) -> Tensor:
+    tensors = [torch.tensor(row, device=model.device) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=filler)
