@@ -1,4 +1,4 @@
-"""What every benchmark needs: interleaved timing, peak memory, tables, bars, provenance.
+"""The common parts of all benchmarks: interleaved timing, peak memory, tables, bars, provenance.
 
 A run measures all candidates side by side and keeps minima, so that a busy moment of the machine
 hits all of them and a ratio means something. Tables go to the terminal, to JSON, and between
@@ -38,7 +38,7 @@ class Timing(NamedTuple):
 
     @property
     def waited(self) -> bool:
-        """Whether others held the processor meanwhile; says nothing of a call that uses threads."""
+        """True if other processes held the processor meanwhile; meaningless with threads."""
         return self.seconds > 1.1 * self.processor_seconds
 
 
@@ -154,7 +154,7 @@ class Bar:
 
     @property
     def passed(self) -> bool:
-        """Whether the figure is on the right side of the bound; NaN is on the wrong one."""
+        """True if the figure is on the right side of the bound; NaN never is."""
         return self.measured >= self.bound if self.at_least else self.measured <= self.bound
 
     def __str__(self) -> str:
@@ -177,7 +177,7 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def ratio(numerator: float | None, denominator: float | None) -> str:
-    """How many times slower the first is, or the mark for a cell that was not measured."""
+    """The ratio of two times, or the mark for a cell that was not measured."""
     if numerator is None or denominator is None:
         return NOT_MEASURED
     return significant(numerator / denominator) + "x"
@@ -316,7 +316,7 @@ def begin(options: argparse.Namespace, section: str) -> None:
 
 @dataclass(frozen=True)
 class Report:
-    """What a benchmark has found; ``section`` is what module and markers are called."""
+    """The results of a benchmark; ``section`` is the name of its module and markers."""
 
     section: str
     note: str

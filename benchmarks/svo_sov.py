@@ -66,7 +66,7 @@ def config_of(system: str, split: str, seed: int) -> TrainConfig:
 
 
 def is_done(path: Path, job: tuple[str, str, int]) -> bool:
-    """Whether there is a result with the settings of now; new settings have their defaults."""
+    """Tell whether there is a result with the present settings; new ones have their defaults."""
     if not path.exists():
         return False
     found = json.loads(path.read_text(encoding="utf-8"))["config"]
@@ -79,7 +79,7 @@ def is_done(path: Path, job: tuple[str, str, int]) -> bool:
 
 
 def is_resumable(directory: Path, config: TrainConfig) -> bool:
-    """Whether a directory holds a run that was stopped, or one that only ends differently."""
+    """Tell whether a directory holds a stopped run, or one that only ends differently."""
     started = directory / CONFIG_FILE
     return started.exists() and not load_config(started).differences(config)
 
@@ -182,7 +182,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--splits", nargs="+", choices=get_args(Split), default=get_args(Split))
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side, a thread each")
     parser.add_argument("--directory", type=Path, default=Path("results/svo_sov"))
-    parser.add_argument("--report", action="store_true", help="run nothing: what is there so far")
+    parser.add_argument("--report", action="store_true", help="only report the results so far")
     parser.add_argument("--readme", type=Path, help="write the short table into this file")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # system, split, seed
     return parser.parse_args()

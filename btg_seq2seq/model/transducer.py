@@ -137,7 +137,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
                 the decoder's prompt already.
             index: ``[batch]``, where the sentences stand in their files: what is drawn for a
                 sentence depends on it, and not on the rest of the batch.
-            trees: gold trees, printed or not, one a sentence.
+            trees: gold trees, printed or not, one per sentence.
             segmentations: gold target phrases, one for each leaf of a tree; where they are given,
                 they and the trees are learned from, and none are looked for.
             flat_only: ``[batch]``, which sentences are learned whole, without trees.

@@ -59,7 +59,7 @@ def check_directory(
         if differences:
             raise UserError(
                 f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
-                " go back to these settings, or start anew with --overwrite"
+                " go back to these settings, or start again with --overwrite"
             )
         texts = directory / DATA_FILE
         now = bitexts.checksums
@@ -69,7 +69,7 @@ def check_directory(
             if was != is_now:
                 raise UserError(
                     f"cannot resume: the {name} text is not that of {directory} (it was "
-                    f"{was}, is now {is_now}); go back to it, or start anew with --overwrite"
+                    f"{was}, is now {is_now}); go back to it, or start again with --overwrite"
                 )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise UserError(

@@ -16,7 +16,7 @@ ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depend
 
 @dataclass
 class OptimisationConfig:
-    """How long and how fast to learn, and what to keep."""
+    """Length and speed of training, batches, evaluations and checkpoints."""
 
     steps: int = 10_000
     """Updates of the weights. A run may be resumed with more; evaluations from before are then
@@ -33,14 +33,14 @@ class OptimisationConfig:
 
     parts: int = 3
     """Parts in which a batch is computed where phrases are learned, one after the other: it gives
-    the same update, but for dropout, with less memory. A small model on short sentences is faster
+    the same update, except for dropout, with less memory. A small model on short sentences is faster
     with 1."""
 
     learning_rate: float = 1e-3
     """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
 
     parser_learning_rate: float | None = None
-    """Learning rate of the three parsers; nothing: the same."""
+    """Learning rate of the three parsers; defaults to ``learning_rate``."""
 
     betas: tuple[float, float] = (0.9, 0.98)
     """Decay of AdamW's averages."""
@@ -69,7 +69,7 @@ class OptimisationConfig:
     """Updates between evaluations on the dev set."""
 
     save_every: int | None = None
-    """Updates between checkpoints; nothing: as often as evaluations. The best is always saved."""
+    """Updates between checkpoints; defaults to ``eval_every``. The best is always saved."""
 
     translate_dev: int = 200
     """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
@@ -82,8 +82,8 @@ class OptimisationConfig:
     (objective.flat_steps, uniform_steps) do not count."""
 
     patience: int | None = None
-    """Stop early after so many evaluations without a better one, counted from when the parsers
-    learn; nothing: never."""
+    """Stop early after this many evaluations without a better one, counted from when the parsers
+    learn; ``None`` disables it."""
 
     final: Literal["best", "last"] = "best"
     """Which checkpoint is the final model: the one that is best in metric (without a dev set, the
@@ -91,7 +91,7 @@ class OptimisationConfig:
     sentences may not tell good checkpoints apart."""
 
     average_checkpoints: int = 1
-    """The final model is the mean of so many last checkpoints; 1: see final."""
+    """The final model is the mean of the last checkpoints, this many of them; with 1, see final."""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_tokens is not None:
