@@ -259,7 +259,8 @@ def main() -> int:
         f"fastest of {options.repetitions} interleaved calls. No target is short enough to be "
         f"summed over (summed_length: {ROBUST.summed_length}). Except for the plain step, and "
         f"unless it says otherwise, a batch is computed in {PARTS} parts, as by default in "
-        "training. The floor counts a backward pass as two forward ones, so a step may come out a bit below it. "
+        "training. The floor counts a backward pass as two forward ones, so a step may come out a "
+        "bit below it. "
         f"Memory like with like: in parts, the paper's step has {alike[0]} (sentence states) and "
         f"{alike[1]} (phrases alone) that of a plain one; in one piece, {alike[2]} and {alike[3]}."
     )
