@@ -1,5 +1,6 @@
 """Extensions from outside the package: the examples of docs/extending.md are run and used."""
 
+import copy
 import json
 import math
 import os
@@ -32,6 +33,7 @@ from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.measures import MEASURES
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+from btg_seq2seq.translation import formats
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -155,6 +157,15 @@ def test_a_command(tmp_path, monkeypatch, capsys):
     assert "count the words of a file" in capsys.readouterr().out
     with pytest.raises(ValueError, match="another command of the name 'train'"):
         register_command("train", "another", "my_package.train")
+
+
+def test_an_output_format(run, files, monkeypatch):
+    monkeypatch.setattr(formats, "_formats", copy.deepcopy(formats._formats))
+    run_example("An output format")
+    status, lines, _ = run("translate", "source.txt", "--format", "both")
+    assert status == 0
+    sources = Path("source.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert [line.split("\t")[0] for line in lines] == sources
 
 
 def test_a_phrase_translator():
