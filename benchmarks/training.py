@@ -29,8 +29,7 @@ from btg_seq2seq.model.reading import Pair
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED, parts_of
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
-from btg_seq2seq.training.objective.objective import ESTIMATORS
-from btg_seq2seq.training.settings.objective import Step
+from btg_seq2seq.training.objective.phases import Step
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain", "memory, x plain"]
@@ -154,6 +153,8 @@ def parsers_only(
     over_source = torch.randn(len(source), int(source.max()), hidden)
     over_target = torch.randn(len(target), int(target.max()), hidden)
 
+    estimator = settings.description.create()
+
     def no_phrases(pair: Pair, pairs: PhrasePairs, *, reverse: bool = False) -> Tensor:
         return torch.zeros(pairs.others.shape[:2])
 
@@ -163,8 +164,8 @@ def parsers_only(
         scored = Pair(pair.source, pair.target, pair.states, *scores)
         noise = Noise.fresh(len(source), over_source.device)
         with patch.object(model, "phrase_log_probs", no_phrases):
-            terms = ESTIMATORS[settings.estimator](model, scored, Step.at(settings, 0), noise)
-        torch.autograd.backward(terms["loss"].sum())
+            terms = estimator.terms(model, scored, Step.at(settings, 0), noise)
+        torch.autograd.backward(terms.loss.sum())
 
     return call
 

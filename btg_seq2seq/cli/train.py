@@ -45,6 +45,7 @@ def _train(config: TrainConfig, options: Namespace) -> int:
     silence_warnings(options.quiet)
     import torch
 
+    from btg_seq2seq.evaluation.dev_examples import DevExamples
     from btg_seq2seq.evaluation.dev_metrics import DevMetrics
     from btg_seq2seq.training import run
     from btg_seq2seq.training.progress import TrainingInterrupted
@@ -53,6 +54,7 @@ def _train(config: TrainConfig, options: Namespace) -> int:
         result = run.train(
             config,
             metrics=DevMetrics(config.optimisation.translate_dev),
+            examples=DevExamples(),
             resume=options.resume,
             overwrite=options.overwrite,
             quiet=options.quiet,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.evaluation.evaluate import parser_scores
 from btg_seq2seq.evaluation.metrics import text_scores
-from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.translator import Translator
@@ -25,8 +26,8 @@ class DevMetrics:
         self, model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, dev: Bitext
     ) -> dict[str, float]:
         """Measure a model; all measures by name, such as ``bleu`` and ``posterior_trees``."""
-        # No limit of length: training itself has read these lines.
-        translator = Translator(model, tokenizer, DecodingSettings(max_length=None))
+        # Training has read these lines, however long they are.
+        translator = Translator(model, tokenizer, replace(model.decoding, max_length=None))
         measures: dict[str, float] = {}
         texts, references = dev.source[: self.sentences], dev.target[: self.sentences]
         if texts:

@@ -25,6 +25,7 @@ from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import TrainResult, train
 from btg_seq2seq.training.settings.config import (
     CONFIG_FILE,
+    DecodingConfig,
     ModelConfig,
     TokenizerConfig,
     TrainConfig,
@@ -59,8 +60,6 @@ def settings(output: Path, seed: int) -> TrainConfig:
             dropout=0.0,
             max_segments=3,
             max_phrase_length=TASK.phrase_lengths[1],
-            flat_weight=0.05,
-            segment_rate=0.05,
         ),
         objective=ObjectiveSettings(
             segment_rate=0.05, flat_weight=0.2, samples=8, uniform_steps=100
@@ -78,6 +77,7 @@ def settings(output: Path, seed: int) -> TrainConfig:
             metric="exact_match",
         ),
         recombination=RecombinationConfig(start=250, every=250, share=0.75),
+        decoding=DecodingConfig(flat_weight=0.05, segment_rate=0.05),
         seed=seed,
         threads=1,  # the model is so small that threads would wait for each other
     )
