@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import FAMILIES
 from btg_seq2seq.tasks.registry import TASKS, register_task
 from btg_seq2seq.tasks.task import Task
+from btg_seq2seq.training.objective import estimator
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.measures import MEASURES
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
@@ -59,6 +61,14 @@ def run_example(title, number=0):
     values = {}
     exec(compile(examples(title)[number], "docs/extending.md", "exec"), values)
     return values
+
+
+def install(monkeypatch, name, code):
+    """Make code importable as a module of the package my_package."""
+    module = types.ModuleType(name)
+    exec(compile(code, "docs/extending.md", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, "my_package", types.ModuleType("my_package"))
+    monkeypatch.setitem(sys.modules, name, module)
 
 
 def test_a_metric_in_evaluate(run, files):
@@ -128,6 +138,19 @@ def test_a_backbone_family(tmp_path):
         Backbone.load(config)
 
 
+def test_an_estimator(tmp_path, monkeypatch):
+    monkeypatch.setattr(estimator, "_REGISTRY", dict(estimator._REGISTRY))
+    run_example("An estimator")
+    install(monkeypatch, "my_package.halves", examples("An estimator")[1])
+    config = tiny_config(tmp_path / "run", steps=2, eval_every=2)
+    config.objective = replace(config.objective, estimator="halves")
+    train(config, bitexts=tiny_bitexts(), quiet=True)
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    steps = [entry for entry in map(json.loads, lines) if "loss" in entry]
+    assert [entry["parsed"] for entry in steps] == [1, 1]  # all sentences have two words or more
+    assert all(entry["phrases"] > 0 for entry in steps)
+
+
 def test_a_task(tmp_path):
     run_example("A task")
     task = TASKS["pairs"]
@@ -144,10 +167,7 @@ def test_a_task(tmp_path):
 
 def test_a_command(tmp_path, monkeypatch, capsys):
     run_example("A command")
-    module = types.ModuleType("my_package.count")
-    exec(compile(examples("A command")[1], "docs/extending.md", "exec"), module.__dict__)
-    monkeypatch.setitem(sys.modules, "my_package", types.ModuleType("my_package"))
-    monkeypatch.setitem(sys.modules, "my_package.count", module)
+    install(monkeypatch, "my_package.count", examples("A command")[1])
     (tmp_path / "text").write_text("one two three")
     assert main(["count", str(tmp_path / "text")]) == 0
     assert capsys.readouterr().out == "3\n"
