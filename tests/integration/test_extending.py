@@ -1,5 +1,6 @@
 """Extensions from outside the package: the examples of docs/extending.md are run and used."""
 
+import copy
 import json
 import math
 import os
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -29,9 +31,11 @@ from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import FAMILIES
 from btg_seq2seq.tasks.registry import TASKS, register_task
 from btg_seq2seq.tasks.task import Task
+from btg_seq2seq.training.objective import estimator
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.measures import MEASURES
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+from btg_seq2seq.translation import formats
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -57,6 +61,14 @@ def run_example(title, number=0):
     values = {}
     exec(compile(examples(title)[number], "docs/extending.md", "exec"), values)
     return values
+
+
+def install(monkeypatch, name, code):
+    """Make code importable as a module of the package my_package."""
+    module = types.ModuleType(name)
+    exec(compile(code, "docs/extending.md", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, "my_package", types.ModuleType("my_package"))
+    monkeypatch.setitem(sys.modules, name, module)
 
 
 def test_a_metric_in_evaluate(run, files):
@@ -126,6 +138,19 @@ def test_a_backbone_family(tmp_path):
         Backbone.load(config)
 
 
+def test_an_estimator(tmp_path, monkeypatch):
+    monkeypatch.setattr(estimator, "_REGISTRY", dict(estimator._REGISTRY))
+    run_example("An estimator")
+    install(monkeypatch, "my_package.halves", examples("An estimator")[1])
+    config = tiny_config(tmp_path / "run", steps=2, eval_every=2)
+    config.objective = replace(config.objective, estimator="halves")
+    train(config, bitexts=tiny_bitexts(), quiet=True)
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    steps = [entry for entry in map(json.loads, lines) if "loss" in entry]
+    assert [entry["parsed"] for entry in steps] == [1, 1]  # all sentences have two words or more
+    assert all(entry["phrases"] > 0 for entry in steps)
+
+
 def test_a_task(tmp_path):
     run_example("A task")
     task = TASKS["pairs"]
@@ -142,10 +167,7 @@ def test_a_task(tmp_path):
 
 def test_a_command(tmp_path, monkeypatch, capsys):
     run_example("A command")
-    module = types.ModuleType("my_package.count")
-    exec(compile(examples("A command")[1], "docs/extending.md", "exec"), module.__dict__)
-    monkeypatch.setitem(sys.modules, "my_package", types.ModuleType("my_package"))
-    monkeypatch.setitem(sys.modules, "my_package.count", module)
+    install(monkeypatch, "my_package.count", examples("A command")[1])
     (tmp_path / "text").write_text("one two three")
     assert main(["count", str(tmp_path / "text")]) == 0
     assert capsys.readouterr().out == "3\n"
@@ -155,6 +177,15 @@ def test_a_command(tmp_path, monkeypatch, capsys):
     assert "count the words of a file" in capsys.readouterr().out
     with pytest.raises(ValueError, match="another command of the name 'train'"):
         register_command("train", "another", "my_package.train")
+
+
+def test_an_output_format(run, files, monkeypatch):
+    monkeypatch.setattr(formats, "_formats", copy.deepcopy(formats._formats))
+    run_example("An output format")
+    status, lines, _ = run("translate", "source.txt", "--format", "both")
+    assert status == 0
+    sources = Path("source.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert [line.split("\t")[0] for line in lines] == sources
 
 
 def test_a_phrase_translator():
