@@ -50,8 +50,8 @@ class RecombinationConfig(RecombinationSettings):
     They are cleaner than what was found in single sentences, and show phrases in new places."""
 
     start: int | None = None
-    """Step from which on sentences are recombined; ``None`` disables it. The parsers should have found
-    their trees by then."""
+    """Step from which on sentences are recombined; ``None`` disables it. The parsers should have
+    found their trees by then."""
 
     every: int = 1000
     """Steps after which the derivations of the training set are collected again."""
