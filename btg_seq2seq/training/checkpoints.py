@@ -84,7 +84,7 @@ class Checkpoints:
         self.clean()
 
     def averaged(self, count: int) -> list[int]:
-        """The last steps, at most ``count``; one saved by an interruption counts only as the last."""
+        """The last steps, at most ``count``; one saved by an interruption counts only as last."""
         steps = self.steps
         return [step for step in steps if step % self.every == 0 or step == steps[-1]][-count:]
 
