@@ -1,4 +1,4 @@
-"""What the model says of a batch: the states and scores of its passes over pairs of sentences."""
+"""States and scores of a batch, from the model's passes over sentence pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from btg_seq2seq.text.batches import IGNORED
 
 @dataclass(frozen=True)
 class Side:
-    """One language of a batch: its tokens, without those that frame a sentence."""
+    """One side of a batch: its tokens, without start and end tokens."""
 
     tokens: Tensor  # [batch, longest]; padding at the end
     lengths: Tensor  # [batch]
@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """What the flat and the reversed pass say of sentence pairs that the grammar can hold."""
+    """States and scores of sentence pairs that are short enough for the grammar."""
 
     source: Side
     target: Side
@@ -37,7 +37,7 @@ class Pair:
     leaf_scores: Tensor  # [batch, target splits]
 
     def repeat(self, times: int) -> Pair:
-        """Each sentence pair so many times in a row, without the scores of trees."""
+        """Repeat each sentence pair ``times`` times in a row, without the scores of trees."""
         rows = torch.arange(len(self.states), device=self.states.device)
         none = self.prior_scores[:, :0]
         return replace(self, prior_scores=none, posterior_scores=none)[
@@ -57,7 +57,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Reading:
-    """A batch as the model reads it."""
+    """Results of the model's passes over a batch."""
 
     backbone: Backbone
     decoded: Tensor  # [batch, target, hidden]: the decoder's states
@@ -67,18 +67,18 @@ class Reading:
 
     @cached_property
     def flat_log_prob(self) -> Tensor:
-        """``log p(y | x)``, sentence by sentence, ``[batch]``."""
+        """``log p(y | x)`` of each sentence, ``[batch]``."""
         return self.backbone.token_log_probs(self.decoded, self.labels).sum(1)
 
     @property
     def target_tokens(self) -> Tensor:
-        """Predictions a sentence, its end included, ``[batch]``."""
+        """Predictions per sentence, its end included, ``[batch]``."""
         return (self.labels != IGNORED).sum(1)
 
 
 @dataclass
 class BTGSeq2SeqOutput(ModelOutput):
-    """The loss of a batch and, by name, the terms it is made of."""
+    """Loss of a batch, and its terms by name."""
 
     loss: Tensor | None = None
     terms: dict[str, Tensor] | None = None

@@ -1,4 +1,4 @@
-"""What a run reads: its bitexts and its tokenizer, and how the one becomes tokens of the other."""
+"""The data of a run: its bitexts, its tokenizer, and encoded sentence pairs."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainC
 
 @dataclass(frozen=True)
 class Bitexts:
-    """What is learned from, and what training is watched with."""
+    """Training set, dev set, and sentences excluded from recombination."""
 
     train: Bitext
     dev: Bitext | None = None
-    excluded: Sequence[str] = ()  # sources that recombination must never make, like the dev set's
+    excluded: Sequence[str] = ()  # sources that recombination must not produce, beside the dev set
 
     @classmethod
     def from_files(cls, config: DataConfig) -> Bitexts:
-        """Read the files that a configuration names."""
+        """Read the files of a configuration."""
         config.check_given()
         train = Bitext.from_files(
             str(config.train_source),
@@ -55,12 +55,12 @@ class Bitexts:
         return cls(train, dev)
 
     def excluding(self, paths: Iterable[str]) -> Bitexts:
-        """The same, and the sources of files are excluded too."""
+        """Exclude the sources of more files."""
         return replace(self, excluded=[*self.excluded, *chain(*map(read_lines, paths))])
 
     @property
     def checksums(self) -> dict[str, str]:
-        """What the texts are, in short: whoever resumes a run must have the same."""
+        """Checksums of the texts, which must be the same when a run is resumed."""
         sums = {}
         for name, bitext in (("train", self.train), ("dev", self.dev)):
             if bitext is not None:
@@ -78,12 +78,12 @@ def _checksum(lines: Sequence[str]) -> str:
 
 
 def first_pairs(bitext: Bitext, count: int) -> Bitext:
-    """The first so many sentence pairs."""
+    """Return the first ``count`` sentence pairs."""
     return _chosen(bitext, range(min(count, len(bitext))), bitext.name)
 
 
 def encoded_pairs(bitext: Bitext, data: EncodedBitext) -> Bitext:
-    """The sentence pairs of a bitext that its encoded form has: no empty or over-long ones."""
+    """Return the sentence pairs that were encoded: no empty or over-long ones."""
     if len(data) == len(bitext):
         return bitext
     left_out = len(bitext) - len(data)
@@ -99,7 +99,7 @@ def _chosen(bitext: Bitext, rows: Sequence[int], name: str) -> Bitext:
 
 
 def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerBase:
-    """Load or train the tokenizer that a configuration asks for, and tell it the languages."""
+    """Load or train the tokenizer of a configuration, and set its languages."""
     path = config.tokenizer.path or config.model.pretrained
     if path is None:
         kind = config.tokenizer.kind or "bpe"
@@ -114,7 +114,7 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
 
 
 def set_languages(tokenizer: Any, source: str | None, target: str | None) -> None:
-    """Tell a multilingual tokenizer what it reads; nothing leaves it as it is."""
+    """Set the languages of a multilingual tokenizer; ``None`` leaves them as they are."""
     if source is None or target is None:
         return
     if not hasattr(tokenizer, "src_lang"):
@@ -123,14 +123,14 @@ def set_languages(tokenizer: Any, source: str | None, target: str | None) -> Non
             "the languages out"
         )
     for language in (source, target):
-        language_id(language, tokenizer)  # or says which there are
+        language_id(language, tokenizer)  # or raises an error that lists them
     tokenizer.src_lang, tokenizer.tgt_lang = source, target
 
 
 def length_limit(config: DataConfig, longest: int | None) -> tuple[int | None, TooLong]:
-    """Most tokens of a side, and what happens to longer training pairs.
+    """Return the most tokens per side, and the treatment of longer training pairs.
 
-    ``longest`` is what the model can read, if there is an end to it: more cannot be kept.
+    ``longest`` is the most that the model can read, if it has a limit; longer pairs are not kept.
     """
     if longest is None:
         return config.max_length, config.too_long
@@ -146,9 +146,9 @@ def encode(
     max_length: int | None,
     on_too_long: TooLong,
 ) -> EncodedBitext:
-    """Encode a bitext; its labels are a sentence's own tokens and the end token, for any family.
+    """Encode a bitext; labels are a sentence's own tokens and the end token, for every family.
 
-    What else the tokenizer puts around a target is in the decoder's prompt already.
+    Other tokens around a target, such as a language code, are in the decoder's prompt already.
     """
     data = encode_bitext(bitext, tokenizer, max_length, on_too_long)
     end: int = tokenizer.eos_token_id
@@ -186,6 +186,6 @@ def check_derivations(data: EncodedBitext, frames: Frames) -> None:
 
 
 def too_long_for_the_grammar(data: EncodedBitext, frames: Frames, limit: int) -> int:
-    """How many sentence pairs have more tokens of their own than the grammar holds."""
+    """Count sentence pairs with more tokens than ``limit`` on a side."""
     longest = (data.lengths - [len(frames.source), 1]).max(1)  # [examples]
     return int((longest > limit).sum())
