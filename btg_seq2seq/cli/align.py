@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from btg_seq2seq.console.arguments import (
+    add_format_option,
     add_output_option,
     check_options,
     checked_pairs,
     command_parser,
     load_translator,
 )
-from btg_seq2seq.console.lines import in_chunks, to_json_line
+from btg_seq2seq.console.lines import in_chunks
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.translation.formats import AlignedPair, formats_for
 
 DESCRIPTION = """Print how the phrases of each sentence pair correspond, one pair per line: the most
 probable tree with this many phrases and, along it, the most probable target phrases; as word
@@ -28,12 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = command_parser("align", DESCRIPTION, decoding=False)
     parser.add_argument("source", help="source sentences, one per line")
     parser.add_argument("target", help="their translations")
-    parser.add_argument(
-        "--format",
-        type=Literal["pharaoh", "json"],
-        default="pharaoh",
-        help="pharaoh: word alignments; json: derivations",
-    )
+    add_format_option(parser, AlignedPair)
     parser.add_argument(
         "--segments", type=int | None, help="phrases per sentence; as many as the model allows"
     )
@@ -46,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     bitext = Bitext.from_files(options.source, options.target)
     messages = Messages("align", options.quiet)
+    output_format = formats_for(AlignedPair)[options.format]
     too_long, number = messages.kind(), 0
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
         translator = load_translator(options, messages)
@@ -56,8 +53,7 @@ def main(arguments: Sequence[str]) -> int:
                 number += 1
                 if pair.derivation is None and pair.source.strip() and pair.text.strip():
                     too_long.say(f"line {number}: the pair is too long for the grammar")
-                is_json = options.format == "json"
-                output.write([to_json_line(pair.to_json()) if is_json else pair.to_pharaoh()])
+                output.write(output_format.lines(AlignedPair(number, pair)))
             bar.advance(task, len(chunk))
     too_long.close()
     return 0

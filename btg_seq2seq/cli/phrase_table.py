@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jsonargparse import Namespace
 
 from btg_seq2seq.console.arguments import (
+    add_format_option,
     add_output_option,
     check_length,
     check_options,
@@ -20,6 +21,7 @@ from btg_seq2seq.console.lines import in_chunks
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.text import Bitext, read_lines
+from btg_seq2seq.translation.formats import PhraseTableEntry, formats_for
 
 if TYPE_CHECKING:
     from btg_seq2seq.translation.phrase_table import PhraseTable
@@ -49,6 +51,7 @@ def main(arguments: Sequence[str]) -> int:
         help="phrases per sentence, with translations; as many as the model allows",
     )
     parser.add_argument("--chunk", type=int, default=256, help="lines read at a time")
+    add_format_option(parser, PhraseTableEntry)
     add_output_option(parser)
     options = parser.parse_args(arguments)
     check_options(options)
@@ -63,7 +66,9 @@ def main(arguments: Sequence[str]) -> int:
     messages = Messages("phrase-table", options.quiet)
     with Output(options.output_file) as output:
         table = _extracted(options, bitext, messages, output)
-        output.write(table.lines(options.min_probability))
+        output_format = formats_for(PhraseTableEntry)[options.format]
+        entries = table.entries(options.min_probability)
+        output.write(line for entry in entries for line in output_format.lines(entry))
     if table.left_out:
         messages.say(f"{table.left_out} phrases that are not words were left out")
     return 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import Namespace
 
 from btg_seq2seq.console.arguments import (
     MOVED,
+    add_format_option,
     add_output_option,
     add_rule_options,
     check_length,
@@ -27,19 +27,18 @@ from btg_seq2seq.console.lines import (
     name_of,
     read_texts,
     refuse_clash,
-    to_json_line,
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.errors import SentenceError, UsageError, UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.translation.formats import REPORTED, OutputFormat, ScoredLine, formats_for
 from btg_seq2seq.translation.inputs import Target
 from btg_seq2seq.translation.rules.rules import RuleSet
 from btg_seq2seq.translation.translation import TextDerivation, Translation
 
 if TYPE_CHECKING:
-    from btg_seq2seq.translation.scoring import Score
     from btg_seq2seq.translation.translator import Translator
 
 DESCRIPTION = """Print two log-probabilities of each given translation, separated by a tab: log
@@ -49,9 +48,7 @@ the tokens that the tokenizer makes of the text; to score just what btg translat
 wrote, give that file alone. Cky translation reports the part of the sum that its beams have found:
 with --reported that is a third number, under the same settings and rules."""
 
-WRITTEN = ("flat_log_prob", "cky_log_prob", "derivation")  # in lines of JSON
-REPORTED = "reported_log_prob"
-Pair = tuple[Line, "Target"]  # with its translation
+GivenPair = tuple[Line, "Target"]  # a source and its translation
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,13 +63,14 @@ def main(arguments: Sequence[str]) -> int:
     if rules.rules and not options.reported:
         raise UsageError("rules only matter for what translation reports: use --reported")
     messages = Messages("score", options.quiet)
+    output_format = formats_for(ScoredLine)[options.format]
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
         translator = load_translator(options, messages)
         messages.say_all(rules.problems)
         task = bar.add_task("scoring", total=None)
-        for chunk in in_chunks(_checked(options, translator), options.chunk):
-            for line in _scored(chunk, translator, rules, options):
-                output.write([line])
+        for chunk in in_chunks(_checked(options, translator, output_format), options.chunk):
+            for result in _scored(chunk, translator, rules, options):
+                output.write(output_format.lines(result))
             bar.advance(task, len(chunk))
         tell_unused(messages, rules)
     return 0
@@ -83,13 +81,11 @@ def _parser() -> OptionParser:
     parser = command_parser("score", DESCRIPTION, moved=moved)
     parser.add_argument("source", help="source sentences, one per line, or JSON lines")
     parser.add_argument("target", nargs="?", help="their translations")
-    parser.add_argument(
-        "--format",
-        type=Literal["text", "jsonl"],
-        default="text",
-        help="text: numbers; jsonl: also the most probable derivation, and all fields of the "
-        "input. The derivation replaces the one that btg translate wrote; any other field of the "
-        "same name as one of the output is an error",
+    add_format_option(
+        parser,
+        ScoredLine,
+        ". In JSON, the derivation replaces the one that btg translate wrote; any other field with "
+        "the name of one of the output is an error",
     )
     parser.add_argument(
         "--reported",
@@ -103,9 +99,9 @@ def _parser() -> OptionParser:
 
 
 def _scored(
-    chunk: Sequence[Pair], translator: Translator, rules: RuleSet, options: Namespace
-) -> Iterator[str]:
-    """The output; an error behind the lines before one that takes too much memory."""
+    chunk: Sequence[GivenPair], translator: Translator, rules: RuleSet, options: Namespace
+) -> Iterator[ScoredLine]:
+    """Score a chunk; a line that takes too much memory is an error after the lines before it."""
     if not chunk:
         return
     lines, targets = [line for line, _ in chunk], [target for _, target in chunk]
@@ -119,12 +115,14 @@ def _scored(
     reported: list[float | None] = [None] * len(chunk)
     if options.reported:
         reported = [*translator.prepare(texts).score(targets, rules)]
-    for row in zip(lines, scores, reported, strict=True):
-        yield _format(*row, options.format)
+    for line, score, log_prob in zip(lines, scores, reported, strict=True):
+        yield ScoredLine(line.number, score, log_prob, line.fields)
 
 
-def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None]:
-    """The input; an error where a line cannot be scored, or not be written."""
+def _checked(
+    options: Namespace, translator: Translator, output_format: OutputFormat
+) -> Iterator[GivenPair | None]:
+    """Read the input; a line that cannot be scored, or not be written, is an error."""
     name = name_of(options.source)
     size = translator.model.backbone.vocabulary_size
     for pair in _pairs(options.source, options.target, size):
@@ -133,15 +131,16 @@ def _checked(options: Namespace, translator: Translator) -> Iterator[Pair | None
             place = f"{name}: line {line.number}"
             check_length(translator, line.text, place)
             check_target(translator, target, place)
-            if options.format == "jsonl":
-                written = {*WRITTEN, REPORTED} if options.reported else {*WRITTEN}
-                if "variants" in line.fields:  # the line is one of btg translate
-                    written.remove("derivation")
-                refuse_clash(line, written, name)
+            written = {*output_format.fields}
+            if not options.reported:
+                written.discard(REPORTED)
+            if "variants" in line.fields:  # btg translate wrote this line
+                written.discard("derivation")
+            refuse_clash(line, written, name)
         yield pair
 
 
-def _pairs(source: str, target: str | None, vocabulary_size: int) -> Iterator[Pair | None]:
+def _pairs(source: str, target: str | None, vocabulary_size: int) -> Iterator[GivenPair | None]:
     """Sources with their translations, and nothing where the next one is still to come."""
     if target is not None:
         bitext = Bitext.from_files(source, target)
@@ -157,7 +156,7 @@ def _pairs(source: str, target: str | None, vocabulary_size: int) -> Iterator[Pa
 
 
 def _translation(fields: dict[str, Any], vocabulary_size: int, place: str) -> Target:
-    """What a line of JSON says of its translation: ``variants``, or else ``text``."""
+    """The translation in a line of JSON: its ``variants``, or else its ``text``."""
     text, variants = fields.get("text"), fields.get("variants")
     if text is None and not variants:
         raise UserError(f"{place} has no translation: neither 'text' nor 'variants'")
@@ -186,14 +185,3 @@ def _derivation(value: Any) -> TextDerivation | None:
         return TextDerivation.from_json(value)
     except (LookupError, TypeError, ValueError):
         return None
-
-
-def _format(line: Line, score: Score, reported: float | None, kind: str) -> str:
-    values = {"flat_log_prob": score.flat_log_prob, "cky_log_prob": score.cky_log_prob}
-    if reported is not None:
-        values[REPORTED] = reported
-    if kind == "text":
-        return "\t".join(f"{value:.6f}" for value in values.values())
-    derivation = None if score.derivation is None else score.derivation.to_json()
-    finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
-    return to_json_line(line.fields | finite | {"derivation": derivation})

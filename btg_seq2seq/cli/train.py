@@ -12,6 +12,7 @@ from jsonargparse import Namespace
 from btg_seq2seq.console.arguments import add_quiet_option, silence_warnings
 from btg_seq2seq.console.output import check_directory
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.evaluation import metrics  # noqa: F401  makes the names of metrics known
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.training.settings.config import TrainConfig, config_parser, parse_config
 

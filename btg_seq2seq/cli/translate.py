@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from jsonargparse import Namespace
 
 from btg_seq2seq.console.arguments import (
     MOVED,
+    add_format_option,
     add_output_option,
     add_rule_options,
     check_length,
@@ -26,14 +26,13 @@ from btg_seq2seq.console.lines import (
     name_of,
     read_texts,
     refuse_clash,
-    to_json_line,
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
 from btg_seq2seq.errors import UsageError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import write_lines
-from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.formats import OutputFormat, TranslatedLine, formats_for
 
 if TYPE_CHECKING:
     from btg_seq2seq.translation.translator import Translator
@@ -45,7 +44,6 @@ and several targets are separated by |||. A Moses phrase table is a file of pref
 rules could not do is reported on stderr."""
 
 ADVICE = "; --unused FILE lists all of them"
-WRITTEN = {field.name for field in fields(Translation)} - {"source"}  # in lines of JSON
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,46 +59,39 @@ def main(arguments: Sequence[str]) -> int:
     if options.unused is not None:
         write_lines(options.unused, rules.problems)  # an error now, if it cannot be written
     messages = Messages("translate", options.quiet)
+    output_format = formats_for(TranslatedLine)[options.format]
     is_cky = options.mode == "cky" or (options.mode is None and len(rules) > 0)
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
         translator = load_translator(options, messages, uses_grammar=is_cky)
         messages.say_all(rules.problems, ADVICE)
-        notices = messages.kind("; --format jsonl has all" if options.format == "text" else "")
+        notices = messages.kind("" if output_format.fields else "; --format jsonl has all")
         task = bar.add_task("translating", total=None)
-        for chunk in in_chunks(_lines(options, translator), options.chunk):
+        for chunk in in_chunks(_lines(options, translator, output_format), options.chunk):
             texts = [line.text for line in chunk]
             found = translator.translate(texts, options.mode, rules, options.nbest)
             for line, translation in zip(chunk, found, strict=True):
                 for message in filter(None, [translation.fallback, *translation.notices]):
                     notices.say(f"line {line.number}: {message}")
-                output.write(_format(line, translation, options.format, options.nbest))
+                result = TranslatedLine(line.number, translation, options.nbest, line.fields)
+                output.write(output_format.lines(result))
             bar.advance(task, len(chunk))
         notices.close()
         tell_unused(messages, rules, options.unused, ADVICE)
     return 0
 
 
-def _lines(options: Namespace, translator: Translator) -> Iterator[Line | None]:
-    """The input; an error where a line cannot be translated, or not be written."""
+def _lines(
+    options: Namespace, translator: Translator, output_format: OutputFormat
+) -> Iterator[Line | None]:
+    """Read the input; a line that cannot be translated, or not be written, is an error."""
     is_named_json = options.file.endswith((".jsonl", ".jsonl.gz"))
     are_json = is_named_json if options.input is None else options.input == "jsonl"
     name = name_of(options.file)
     for line in read_texts(options.file, are_json=are_json):
         if line is not None:
             check_length(translator, line.text, f"{name}: line {line.number}")
-            if options.format == "jsonl":
-                refuse_clash(line, WRITTEN, name)
+            refuse_clash(line, output_format.fields, name)
         yield line
-
-
-def _format(line: Line, translation: Translation, kind: str, nbest: int) -> Iterator[str]:
-    if kind == "jsonl":
-        yield to_json_line(line.fields | translation.to_json())
-    elif nbest == 1:
-        yield translation.text
-    else:
-        for one in (translation, *translation.alternatives):
-            yield f"{line.number} ||| {one.text} ||| {one.log_prob:.6f}"
 
 
 def _parser() -> OptionParser:
@@ -118,8 +109,7 @@ def _parser() -> OptionParser:
         "--nbest",
         type=int,
         default=1,
-        help="translations per sentence, at most --beam-size; as text, with more than one: number "
-        "of the line, from 1 ||| translation ||| log-probability",
+        help="translations per sentence, at most --beam-size",
     )
     parser.add_argument(
         "--input",
@@ -128,12 +118,7 @@ def _parser() -> OptionParser:
         "and its other fields are kept in JSON output; one with the name of a field that the "
         "output has itself, such as text, is an error",
     )
-    parser.add_argument(
-        "--format",
-        type=Literal["text", "jsonl"],
-        default="text",
-        help="text, or JSON lines that say where every word came from",
-    )
+    add_format_option(parser, TranslatedLine)
     add_output_option(parser)
     parser.add_argument(
         "--unused",

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse import Namespace
 
@@ -22,6 +22,7 @@ from btg_seq2seq.errors import SentenceError, UsageError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text.bitext import Bitext, write_lines
+from btg_seq2seq.translation.formats import formats_for
 from btg_seq2seq.translation.inputs import Target
 from btg_seq2seq.translation.rules.files import parse_rule, read_rules
 from btg_seq2seq.translation.rules.rules import RuleSet
@@ -95,6 +96,19 @@ def add_output_option(parser: OptionParser) -> None:
         metavar="FILE",
         help="file for the results, gzipped if its name ends in .gz; it appears once it is "
         "complete. Standard output unless given",
+    )
+
+
+def add_format_option(parser: OptionParser, result: type, note: str = "") -> None:
+    """``--format``: the registered formats for a kind of result."""
+    formats = formats_for(result)
+    described = [f"{name}: {one.description}" for name, one in formats.items()]
+    choices: Any = Literal[tuple(formats)]
+    parser.add_argument(
+        "--format",
+        type=choices,
+        default=next(iter(formats)),
+        help="; ".join(described) + note,
     )
 
 

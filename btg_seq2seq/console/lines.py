@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,12 +187,6 @@ def in_chunks(items: Iterable[Item | None], size: int) -> Iterator[list[Item]]:
         raise
     if chunk:
         yield chunk
-
-
-def to_json_line(values: Mapping[str, Any]) -> str:
-    """One line of JSON; escaped only where it is no valid text."""
-    line = json.dumps(values, ensure_ascii=False)
-    return line if is_utf8(line) else json.dumps(values)
 
 
 def is_utf8(text: str) -> bool:

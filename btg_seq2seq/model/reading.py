@@ -1,4 +1,4 @@
-"""States and scores of a batch, from the model's passes over sentence pairs."""
+"""The passes of the model over a batch of sentence pairs: their states and scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from btg_seq2seq.text.batches import IGNORED
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a batch: its tokens, without start and end tokens."""
+    """One language of a batch: its tokens, without those that frame a sentence."""
 
     tokens: Tensor  # [batch, longest]; padding at the end
     lengths: Tensor  # [batch]
@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """States and scores of sentence pairs that are short enough for the grammar."""
+    """States and scores of both passes, for sentence pairs short enough for the grammar."""
 
     source: Side
     target: Side
@@ -37,7 +37,7 @@ class Pair:
     leaf_scores: Tensor  # [batch, target splits]
 
     def repeat(self, times: int) -> Pair:
-        """Repeat each sentence pair ``times`` times in a row, without the scores of trees."""
+        """Each sentence pair ``times`` times in a row, without the scores of trees."""
         rows = torch.arange(len(self.states), device=self.states.device)
         none = self.prior_scores[:, :0]
         return replace(self, prior_scores=none, posterior_scores=none)[
@@ -57,7 +57,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Reading:
-    """Results of the model's passes over a batch."""
+    """A batch as the model reads it."""
 
     backbone: Backbone
     decoded: Tensor  # [batch, target, hidden]: the decoder's states
@@ -67,18 +67,18 @@ class Reading:
 
     @cached_property
     def flat_log_prob(self) -> Tensor:
-        """``log p(y | x)`` of each sentence, ``[batch]``."""
+        """``log p(y | x)``, sentence by sentence, ``[batch]``."""
         return self.backbone.token_log_probs(self.decoded, self.labels).sum(1)
 
     @property
     def target_tokens(self) -> Tensor:
-        """Predictions per sentence, its end included, ``[batch]``."""
+        """Predictions a sentence, its end included, ``[batch]``."""
         return (self.labels != IGNORED).sum(1)
 
 
 @dataclass
 class BTGSeq2SeqOutput(ModelOutput):
-    """Loss of a batch, and its terms by name."""
+    """The loss of a batch and, by name, the terms it is made of."""
 
     loss: Tensor | None = None
     terms: dict[str, Tensor] | None = None

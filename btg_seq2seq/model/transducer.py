@@ -1,9 +1,9 @@
-"""The model: one encoder-decoder, three scorers, and their scores of a sentence pair.
+"""The model: one encoder-decoder, three scorers, and what they say of a pair of sentences.
 
 Section 2 of the paper and its appendix on parameterisation. One flat pass ``x -> y`` gives the
 sentence's likelihood, the prior's features (the encoder's states over x) and the leaf CRF's (the
-decoder's states over y). One reversed pass gives the posterior's features. The objective turns them
-into a loss.
+decoder's states over y); one reversed pass gives the posterior's features. What is made of them is
+the objective's business.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
 
     config_class = BTGSeq2SeqConfig
     base_model_prefix = "backbone"
-    _supports_sdpa = True  # transformers asks the whole model, not the backbone
+    _supports_sdpa = True  # what the backbone uses, transformers asks of the whole model
 
     def __init__(
         self,
@@ -73,12 +73,10 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         tokenizer: PreTrainedTokenizerBase | None = None,
         **settings: Any,
     ) -> BTGSeq2Seq:
-        """Build a model around an encoder-decoder.
+        """Around a model, its directory or hub name, or a configuration for random weights.
 
-        Args:
-            backbone: a model, its directory or hub name, or a configuration for random weights.
-            tokenizer: decides the tokens around a sentence and the languages, if it is given.
-            settings: those of ``BTGSeq2SeqConfig``.
+        ``settings`` are those of ``BTGSeq2SeqConfig``; what surrounds a sentence, and its language,
+        are asked of the tokenizer, if there is one.
         """
         loaded = Backbone.load(backbone, tokenizer)
         if tokenizer is not None:
@@ -130,21 +128,21 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         flat_only: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
-        """Compute the training loss of a batch by the model's objective.
+        """The training loss of a batch, as the model's objective defines it.
 
         Args:
-            input_ids, attention_mask: ``[batch, source]``, from the tokenizer.
+            input_ids, attention_mask: ``[batch, source]``, as the tokenizer makes them.
             labels: ``[batch, target]``, a sentence's own tokens and the end token; -100 in the
-                padding. Other tokens around a target, such as a language code, are in the decoder's
-                prompt already.
-            index: ``[batch]``, positions of the sentences in their file. The random numbers of a
-                sentence depend on it, and not on the rest of the batch.
-            trees: gold trees, one per sentence, as objects or printed.
-            segmentations: gold target phrases, one for each leaf of a tree. If they are given, they
-                and the trees are learned.
-            flat_only: ``[batch]``, sentences to be learned whole, without trees.
-            num_items_in_batch: target tokens that the loss is divided by, if this is a part of a
-                larger batch; defaults to those of this one.
+                padding. What else a tokenizer puts around a target, such as a language code, is in
+                the decoder's prompt already.
+            index: ``[batch]``, where the sentences stand in their files: what is drawn for a
+                sentence depends on it, and not on the rest of the batch.
+            trees: gold trees, printed or not, one per sentence.
+            segmentations: gold target phrases, one for each leaf of a tree; where they are given,
+                they and the trees are learned from, and none are looked for.
+            flat_only: ``[batch]``, which sentences are learned whole, without trees.
+            num_items_in_batch: target tokens that the loss is divided by, where this is a part of
+                a larger batch; else those of this one.
         """
         if not self.objective.needs_trees(self):
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
@@ -160,9 +158,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         flat_only: Tensor | None = None,
         learns_reversed: bool = True,
     ) -> Reading:
-        """Run the flat pass over a batch, and the reversed pass over sentences for the grammar.
+        """Run the flat pass over a batch, and the reversed pass over what the grammar can hold.
 
-        Without ``learns_reversed``, the reversed pass has no gradient.
+        Without ``learns_reversed``, the reversed pass keeps nothing for a gradient.
         """
         backbone, config = self.backbone, self.config
         source = self._side(input_ids, attention_mask, config.prefix, config.suffix)
@@ -186,7 +184,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def _parse(
         self, source: Side, target: Side, states: Tensor, decoded: Tensor, learns_reversed: bool
     ) -> Pair:
-        """Compute the scores of all parsers; for the posterior, y is encoded and x decoded."""
+        """Scores of the three parsers; for the posterior, y is encoded and x decoded."""
         backbone, config = self.backbone, self.config
         framed, mask = self._framed(target, config.reverse_prefix, config.reverse_suffix)
         ending = torch.full_like(source.tokens[:, :1], backbone.sentence_end)
@@ -200,7 +198,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def scores(
         self, source: Side, target: Side, states: Tensor, parsed: Tensor, decoded: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the scores of prior, posterior and leaves, as in ``Pair``.
+        """Scores of prior, posterior and leaves, as in ``Pair``.
 
         ``states`` are the encoder's over the source, ``parsed`` the decoder's over the source, and
         ``decoded`` the decoder's over the target, each after it has read a token.
@@ -222,7 +220,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         return Side(own.masked_fill(position >= lengths[:, None], self.backbone.pad), lengths)
 
     def _check_frames(self, input_ids: Tensor, labels: Tensor, lengths: Tensor) -> None:
-        """Refuse a batch whose start and end tokens would be taken for words."""
+        """Refuse a batch whose frames would be taken for words."""
         prompt, prefix = self.backbone.sentence_prompt(), self.config.prefix
         is_wrong = labels.gather(1, lengths[:, None])[:, 0] != self.backbone.sentence_end
         if len(prompt) > 1:
@@ -230,8 +228,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         if bool(is_wrong.any()):
             raise UserError(
                 f"labels of sentence {int(is_wrong.nonzero()[0, 0])}: they must be a sentence's "
-                f"own tokens and the end token {self.backbone.sentence_end}; other tokens around "
-                f"them are in the decoder's prompt {list(prompt)} already: remove them"
+                f"own tokens and the end token {self.backbone.sentence_end}; what else a tokenizer "
+                f"puts around them is in the decoder's prompt {list(prompt)} already: remove it"
             )
         is_wrong = (input_ids[:, : len(prefix)] != input_ids.new_tensor(prefix)).any(1)
         if bool(is_wrong.any()):
@@ -241,7 +239,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             )
 
     def _framed(self, side: Side, prefix: list[int], suffix: list[int]) -> tuple[Tensor, Tensor]:
-        """Return the encoder's input for one side and its mask, ``[batch, framed]``."""
+        """The encoder's input for one side and its mask, ``[batch, framed]``."""
         batch = len(side.lengths)
         framed = torch.cat(
             [
@@ -258,7 +256,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         return framed, position < places + len(suffix)
 
     def phrase_log_probs(self, pair: Pair, pairs: PhrasePairs, *, reverse: bool = False) -> Tensor:
-        """Return the log-probability of each phrase given its source, ``[batch, phrases]``.
+        """Log-probability of each phrase given the one it translates, ``[batch, phrases]``.
 
         ``pairs`` are in the order of the generated side: the target, or with ``reverse`` the
         source. Reversed phrases are always encoded alone.
@@ -287,7 +285,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def _phrase_log_probs_by_row(
         self, pair: Pair, pairs: PhrasePairs, read: Side, written: Side, reverse: bool
     ) -> Tensor:
-        """Do the same with a row for each phrase, for models with absolute positions."""
+        """The same with a row for each phrase, for models that number their positions."""
         backbone = self.backbone
         batch, phrases = pairs.others.shape[:2]
         is_phrase = torch.arange(phrases, device=read.tokens.device) < pairs.segments[:, None]
@@ -308,7 +306,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def phrase_states(
         self, pair: Pair, sentence: Tensor, start: Tensor, stop: Tensor, *, reverse: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Return encoder states of phrases, ``[phrases, longest, hidden]``, and their mask.
+        """Encoder states of phrases, ``[phrases, longest, hidden]``, and which are real.
 
         A phrase is ``[start, stop)`` of a ``sentence`` of ``pair``, of its target if ``reverse``.
         """
@@ -320,10 +318,10 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
 
     def encode_alone(self, phrases: Side, *, reverse: bool = False) -> tuple[Tensor, Tensor]:
-        """Encode phrases alone: ``[phrases, longest, hidden]``, and a mask.
+        """Encoder states of phrases by themselves, ``[phrases, longest, hidden]``, and a mask.
 
-        With absolute positions they are framed like sentences. Otherwise only their last token is
-        marked, as where many of them share a row.
+        They are framed like sentences where positions are numbered, and else as where many of
+        them share a row: only their last token is marked.
         """
         config = self.config
         prefix, suffix = config.prefix, config.suffix
@@ -340,18 +338,18 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         return states, mask
 
     def prefix_log_probs(self, tokens: Tensor, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the log-probability of each prefix of ``tokens`` as a phrase's translation.
+        """Log-probability of each prefix of ``tokens`` as a phrase's translation.
 
         ``[rows, width]``: the first token and then the end of the phrase, the first two, and so on.
         """
         backbone = self.backbone
-        labels = torch.cat([tokens, tokens[:, :1]], 1)  # the last one is a place for the end
+        labels = torch.cat([tokens, tokens[:, :1]], 1)  # the last only makes room for an end
         decoded = backbone.decode_labels(labels, states, mask, backbone.phrase_prompt())
         return backbone.prefix_log_probs(decoded, tokens, backbone.segment_end)
 
 
 def _slices(rows: Tensor, starts: Tensor, stops: Tensor) -> Tensor:
-    """Return ``row[start:stop]`` of each row, padded: ``[rows, longest, ...]``."""
+    """``row[start:stop]`` of each row, padded with what follows: ``[rows, longest, ...]``."""
     width = int((stops - starts).max())
     place = starts[:, None] + torch.arange(width, device=rows.device)
     place = place.clamp(max=rows.shape[1] - 1)

@@ -1,4 +1,4 @@
-"""Settings of recombination, and of its use in training.
+"""Settings of recombination: how sentences are recombined and, in training, when.
 
 The fields are those of the command line and of the YAML file.
 """
@@ -10,26 +10,26 @@ from dataclasses import asdict, dataclass, field
 from btg_seq2seq.checks import at_least, from_0_to_1
 from btg_seq2seq.errors import UserError
 
-# Smallest probability of a boundary between target phrases, unless an objective sets another.
+# Where no objective says otherwise, target phrases meet where that is at least this likely.
 BOUNDARY_THRESHOLD = 0.05
 
 
 @dataclass
 class RecombinationSettings:
-    """Recombination of sentences."""
+    """Settings of recombination."""
 
     rate: float = 1.0
     """Probability that a part of a tree is replaced. Its own parts may be replaced in turn, so at 1
-    every phrase of the result is drawn again, except for those that begin or end within a word."""
+    every phrase of the result is drawn again, except those that begin or end within a word."""
 
     overlap: float = 0.25
-    """Least overlap of the phrases at two places in trees that exchange them: 0 is no overlap, 1 is
-    that of two samples of the same phrases (Morisita's index)."""
+    """Places in trees exchange phrases if what stands there overlaps by this much: 0 is nothing, 1
+    is as much as two samples of the same phrases (Morisita's index)."""
 
     rare: float = 0.2
-    """Phrase pairs far rarer than usual at their place are taken for wrong, unless they are more
-    than this share of all pairs there. Their boundary is moved to where the sentence has recurring
-    phrase pairs; pairs that stay rare are not used."""
+    """Phrase pairs that are far rarer than is usual in their place are taken for wrong, unless they
+    are more than this share of what stands there. A boundary is moved to where the sentence has
+    phrase pairs that recur; what stays rare is not passed on."""
 
     def __post_init__(self) -> None:
         for name in ("rate", "rare"):
@@ -46,24 +46,24 @@ class RecombinationConfig(RecombinationSettings):
     """Share of the steps that learn from recombined sentences."""
 
     derived: float = 0.3
-    """Share of those steps that learn derivations too: phrases, and the trees of all parsers. They
-    are cleaner than those found in single sentences, and show phrases in new places."""
+    """Share of those steps that learn their derivations too: phrases, and the trees of all parsers.
+    They are cleaner than what was found in single sentences, and show phrases in new places."""
 
     start: int | None = None
-    """First step with recombined sentences; by default there are none. The parsers should have
-    found their trees by then."""
+    """Step from which on sentences are recombined; ``None`` disables it. The parsers should have found
+    their trees by then."""
 
     every: int = 1000
-    """Steps between collections of the derivations of the training set."""
+    """Steps after which the derivations of the training set are collected again."""
 
     compared: int = 0
-    """Number of trees with a moved boundary that each tree of the first collection is compared
-    with, by how well phrases translate each other in both directions (robust). It finds phrases
-    that are cut wrongly wherever they occur, and makes collecting several times slower."""
+    """Other trees, with a boundary moved, that each tree of the first collection is compared with
+    by how well its phrases translate each other in both directions (robust). It finds phrases that
+    are cut wrongly wherever they occur, and makes collecting several times slower."""
 
     exclude: list[str] = field(default_factory=list)
-    """Files of source sentences that must not be produced, such as a test set's:
-    '[test.de, other.de]'. Those of the dev set are always excluded."""
+    """Files of sources, such as a test set's, that must never be made: '[test.de, other.de]'. Those
+    of the dev set never are."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,7 +75,7 @@ class RecombinationConfig(RecombinationSettings):
 
     @property
     def settings(self) -> RecombinationSettings:
-        """Settings without those of training."""
+        """The part that says how to recombine, without when."""
         own = asdict(self)
         return RecombinationSettings(
             **{name: own[name] for name in RecombinationSettings.__dataclass_fields__}

@@ -1,7 +1,7 @@
 """Checkpoints of a run: complete or not there, however the run ends.
 
-A checkpoint is written under a hidden name and renamed when it is complete. The best and the last
-are kept, and as many regular ones before the last as will be averaged.
+A checkpoint is written under a name that nobody reads and renamed when it is complete. Kept are the
+best, the last, and as many regular ones before it as will be averaged.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import verify_files, write_manifest
 
 FOLDER, NAME = "checkpoints", "step-"
-UNFINISHED = ".unfinished-"  # prefix of directories that are being written or removed
+UNFINISHED = ".unfinished-"  # what is being written or removed
 
 
 class Checkpoints:
-    """Checkpoints in ``directory``; those at multiples of ``every`` are the regular ones."""
+    """The checkpoints in ``directory``; those at multiples of ``every`` are the regular ones."""
 
     def __init__(self, directory: Path, every: int = 1, keep: int = 1) -> None:
         self.folder = directory / FOLDER
@@ -33,23 +33,23 @@ class Checkpoints:
 
     @property
     def steps(self) -> list[int]:
-        """Steps with a checkpoint, ascending."""
+        """Steps of which there are checkpoints, ascending."""
         names = [path.name.removeprefix(NAME) for path in self.folder.glob(f"{NAME}*")]
         return sorted(int(name) for name in names if name.isdecimal())
 
     @property
     def last(self) -> Path | None:
-        """Path of the newest checkpoint."""
+        """The directory of the newest checkpoint."""
         steps = self.steps
         return self.path(steps[-1]) if steps else None
 
     def path(self, step: int) -> Path:
-        """Return the path of the checkpoint of a step."""
+        """The directory of the checkpoint of a step."""
         return self.folder / f"{NAME}{step}"
 
     @contextmanager
     def writing(self, step: int, accelerator: Accelerator) -> Iterator[Path]:
-        """Provide a directory to write a checkpoint into, for all processes; then rename it."""
+        """A directory to write a checkpoint into, for all processes; then it is put in place."""
         unfinished = self.folder / f"{UNFINISHED}{step}"
         if accelerator.is_main_process:
             self.clean()
@@ -63,7 +63,7 @@ class Checkpoints:
         accelerator.wait_for_everyone()
 
     def verify_last(self) -> Path | None:
-        """Return the newest checkpoint; a file that is not as it was written is an error."""
+        """The newest checkpoint, every file of it as it was written; or say which is not."""
         if self.last is None:
             return None
         try:
@@ -76,7 +76,7 @@ class Checkpoints:
         return self.last
 
     def prune(self, best: int | None) -> None:
-        """Remove all except the best, the last, and the regular ones that will be averaged."""
+        """Remove all but the best, the last, and the regular ones that will be averaged."""
         kept = {best, *self.averaged(self.keep), *self.steps[-1:]}
         for step in self.steps:
             if step not in kept:  # renamed first: half a checkpoint must not look like one
@@ -84,18 +84,18 @@ class Checkpoints:
         self.clean()
 
     def averaged(self, count: int) -> list[int]:
-        """Return the last ``count`` steps; one saved by an interruption counts only as the last."""
+        """The last steps, at most ``count``; one saved by an interruption counts only as the last."""
         steps = self.steps
         return [step for step in steps if step % self.every == 0 or step == steps[-1]][-count:]
 
     def clean(self) -> None:
-        """Remove unfinished checkpoints of a killed run."""
+        """Remove what a killed run has left unfinished."""
         for path in self.folder.glob(f"{UNFINISHED}*"):
             shutil.rmtree(path)
 
 
 def average(directories: Sequence[Path]) -> dict[str, Tensor]:
-    """Return the mean of the weights of several checkpoints, summed in double precision."""
+    """The mean of the weights of several checkpoints, added up in double precision."""
     sums: dict[str, Tensor] = {}
     for directory in directories:
         verify_files(directory, exact=True)
@@ -106,18 +106,18 @@ def average(directories: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def load_weights(directory: Path) -> dict[str, Tensor]:
-    """Load the weights of a checkpoint as saved: tied ones under one of their names."""
+    """The weights of a checkpoint as they are saved: tied ones under one of their names."""
     weights: dict[str, Tensor] = {}
     for path in sorted(directory.glob("model*.safetensors")):  # large models are several files
         try:
             weights |= load_file(path)
         except (OSError, SafetensorError) as error:
-            raise UserError(f"{path}: the weights cannot be read: {error}") from error
+            raise UserError(f"{path}: no weights can be read: {error}") from error
     return weights
 
 
 def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Load all weights of a checkpoint into a model."""
+    """Give a model the weights of a checkpoint, all of them."""
     own = model.state_dict()
     given = {own[name].data_ptr() for name in own.keys() & weights.keys()}
     missing = [name for name, weight in own.items() if weight.data_ptr() not in given]

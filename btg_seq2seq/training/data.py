@@ -1,4 +1,4 @@
-"""The data of a run: its bitexts, its tokenizer, and encoded sentence pairs."""
+"""The data of a run: bitexts, the tokenizer, and the encoded examples."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainC
 
 @dataclass(frozen=True)
 class Bitexts:
-    """Training set, dev set, and sentences excluded from recombination."""
+    """The training set, the dev set, and sources that must not be recombined."""
 
     train: Bitext
     dev: Bitext | None = None
-    excluded: Sequence[str] = ()  # sources that recombination must not produce, beside the dev set
+    excluded: Sequence[str] = ()  # sources that recombination must never make, like the dev set's
 
     @classmethod
     def from_files(cls, config: DataConfig) -> Bitexts:
-        """Read the files of a configuration."""
+        """Read the files that a configuration names."""
         config.check_given()
         train = Bitext.from_files(
             str(config.train_source),
@@ -55,12 +55,12 @@ class Bitexts:
         return cls(train, dev)
 
     def excluding(self, paths: Iterable[str]) -> Bitexts:
-        """Exclude the sources of more files."""
+        """The same, and the sources of files are excluded too."""
         return replace(self, excluded=[*self.excluded, *chain(*map(read_lines, paths))])
 
     @property
     def checksums(self) -> dict[str, str]:
-        """Checksums of the texts, which must be the same when a run is resumed."""
+        """Checksums of the texts: a run can only be resumed with the same."""
         sums = {}
         for name, bitext in (("train", self.train), ("dev", self.dev)):
             if bitext is not None:
@@ -78,12 +78,12 @@ def _checksum(lines: Sequence[str]) -> str:
 
 
 def first_pairs(bitext: Bitext, count: int) -> Bitext:
-    """Return the first ``count`` sentence pairs."""
+    """The first ``count`` sentence pairs."""
     return _chosen(bitext, range(min(count, len(bitext))), bitext.name)
 
 
 def encoded_pairs(bitext: Bitext, data: EncodedBitext) -> Bitext:
-    """Return the sentence pairs that were encoded: no empty or over-long ones."""
+    """The sentence pairs of a bitext that its encoded form has: no empty or over-long ones."""
     if len(data) == len(bitext):
         return bitext
     left_out = len(bitext) - len(data)
@@ -99,7 +99,7 @@ def _chosen(bitext: Bitext, rows: Sequence[int], name: str) -> Bitext:
 
 
 def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerBase:
-    """Load or train the tokenizer of a configuration, and set its languages."""
+    """Load or train the tokenizer that a configuration asks for, and tell it the languages."""
     path = config.tokenizer.path or config.model.pretrained
     if path is None:
         kind = config.tokenizer.kind or "bpe"
@@ -114,7 +114,7 @@ def build_tokenizer(config: TrainConfig, bitext: Bitext) -> PreTrainedTokenizerB
 
 
 def set_languages(tokenizer: Any, source: str | None, target: str | None) -> None:
-    """Set the languages of a multilingual tokenizer; ``None`` leaves them as they are."""
+    """Tell a multilingual tokenizer what it reads; nothing leaves it as it is."""
     if source is None or target is None:
         return
     if not hasattr(tokenizer, "src_lang"):
@@ -123,14 +123,14 @@ def set_languages(tokenizer: Any, source: str | None, target: str | None) -> Non
             "the languages out"
         )
     for language in (source, target):
-        language_id(language, tokenizer)  # or raises an error that lists them
+        language_id(language, tokenizer)  # or says which there are
     tokenizer.src_lang, tokenizer.tgt_lang = source, target
 
 
 def length_limit(config: DataConfig, longest: int | None) -> tuple[int | None, TooLong]:
-    """Return the most tokens per side, and the treatment of longer training pairs.
+    """Most tokens of a side, and what happens to longer training pairs.
 
-    ``longest`` is the most that the model can read, if it has a limit; longer pairs are not kept.
+    ``longest`` is what the model can read, if there is an end to it: more cannot be kept.
     """
     if longest is None:
         return config.max_length, config.too_long
@@ -146,9 +146,9 @@ def encode(
     max_length: int | None,
     on_too_long: TooLong,
 ) -> EncodedBitext:
-    """Encode a bitext; labels are a sentence's own tokens and the end token, for every family.
+    """Encode a bitext; its labels are a sentence's own tokens and the end token, for any family.
 
-    Other tokens around a target, such as a language code, are in the decoder's prompt already.
+    What else the tokenizer puts around a target is in the decoder's prompt already.
     """
     data = encode_bitext(bitext, tokenizer, max_length, on_too_long)
     end: int = tokenizer.eos_token_id
@@ -186,6 +186,6 @@ def check_derivations(data: EncodedBitext, frames: Frames) -> None:
 
 
 def too_long_for_the_grammar(data: EncodedBitext, frames: Frames, limit: int) -> int:
-    """Count sentence pairs with more tokens than ``limit`` on a side."""
+    """The number of sentence pairs with more tokens than the grammar allows."""
     longest = (data.lengths - [len(frames.source), 1]).max(1)  # [examples]
     return int((longest > limit).sum())

@@ -1,4 +1,4 @@
-"""The directory of a run: checks before its use, and files written to and removed from it."""
+"""The directory of a run: whether it may be used, and what is written to and removed from it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from btg_seq2seq.training.progress import METRICS_FILE
 from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
 
 DATA_FILE = "data.json"  # checksums of the texts
-# All files that a run writes; those of the model and the tokenizer have Hugging Face's names.
-# Nothing else is ever removed from the directory.
+# All that a run writes into its directory, the model and the tokenizer under names of Hugging
+# Face's; nothing else is ever removed from it.
 WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
 WRITTEN += [MANIFEST_FILE, DECODING_FILE, "config.json", "generation_config.json"]
 WRITTEN += ["model.safetensors"]
@@ -33,7 +33,7 @@ WRITTEN += ["sentencepiece.bpe.model", "source.spm", "target.spm"]
 def check_directory(
     directory: Path, config: TrainConfig, bitexts: Bitexts, resume: bool, overwrite: bool
 ) -> None:
-    """Refuse a directory that a run may not use; nothing is changed there yet."""
+    """Decide whether a run may use a directory; nothing is changed there yet."""
     started = directory / CONFIG_FILE
     if overwrite:
         inputs = {
@@ -58,8 +58,8 @@ def check_directory(
         differences = load_config(started).differences(config)
         if differences:
             raise UserError(
-                f"cannot resume: {started} has other settings ({'; '.join(differences)});"
-                " restore these settings, or start again with --overwrite"
+                f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
+                " go back to these settings, or start again with --overwrite"
             )
         texts = directory / DATA_FILE
         now = bitexts.checksums
@@ -68,8 +68,8 @@ def check_directory(
             was, is_now = before.get(name, "nothing"), now.get(name, "nothing")
             if was != is_now:
                 raise UserError(
-                    f"cannot resume: the {name} text is not that of {directory} (it was {was}, "
-                    f"is now {is_now}); restore it, or start again with --overwrite"
+                    f"cannot resume: the {name} text is not that of {directory} (it was "
+                    f"{was}, is now {is_now}); go back to it, or start again with --overwrite"
                 )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise UserError(
@@ -81,7 +81,7 @@ def check_directory(
 def prepare_directory(
     directory: Path, config: TrainConfig, bitexts: Bitexts, overwrite: bool
 ) -> None:
-    """Prepare the directory of a run that is about to begin or to continue."""
+    """Make the directory of a run that is about to begin or to go on."""
     if overwrite:
         for pattern in WRITTEN:
             for path in directory.glob(pattern):
@@ -93,7 +93,7 @@ def prepare_directory(
 
 
 def put_model(directory: Path, save: Callable[[str], None]) -> None:
-    """Write the final model, its manifest last: a model that can be loaded is complete."""
+    """Write the final model; its manifest comes last, so a model that can be loaded is complete."""
     unfinished = directory / f"{UNFINISHED}model"
     shutil.rmtree(unfinished, ignore_errors=True)
     save(str(unfinished))

@@ -36,7 +36,7 @@ from btg_seq2seq.training.progress import (
     without_bars,
 )
 from btg_seq2seq.training.settings.config import TrainConfig
-from btg_seq2seq.training.settings.optimisation import TRANSLATIONS, TREES
+from btg_seq2seq.training.settings.measures import measured_by_training
 from btg_seq2seq.training.show_examples import Examples, ShowExamples
 from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, readable
 
@@ -140,7 +140,7 @@ def train(
 
 def _check_metric(config: TrainConfig, metrics: Metrics | None) -> None:
     metric = config.optimisation.metric
-    if metrics is None and metric in (*TRANSLATIONS, *TREES):
+    if metrics is None and not measured_by_training(metric):
         raise UserError(
             f"optimisation.metric is {metric}, which the trainer does not measure itself: give "
             "train() metrics=btg_seq2seq.evaluation.dev_metrics.DevMetrics(sentences), or choose "

@@ -1,4 +1,4 @@
-"""Phrase tables: the phrase pairs that a model finds in text, in the format of Moses.
+"""Phrase tables: the phrase pairs that a model finds in text.
 
 From a bitext: the phrases of the most probable posterior derivations, each counted once. From
 sources alone: expected counts, the probability that the source parser makes a phrase of a span
@@ -18,6 +18,7 @@ from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.phrase_translator import SentenceSpan
 from btg_seq2seq.grammar import Span, spans
 from btg_seq2seq.text.words import words_of
+from btg_seq2seq.translation.formats import PhraseTableEntry, formats_for
 from btg_seq2seq.translation.prepared_texts import chunks
 from btg_seq2seq.translation.rules.files import SEPARATOR
 from btg_seq2seq.translation.source_text import SourceText
@@ -26,7 +27,7 @@ from btg_seq2seq.translation.translator import Translator
 
 
 @dataclass
-class _Entry:
+class _Counts:
     count: float = 0.0
     probability: float = 0.0  # summed over occurrences, weighted by their count
 
@@ -39,7 +40,7 @@ class PhraseTable:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[str, str], _Entry] = defaultdict(_Entry)
+        self._entries: dict[tuple[str, str], _Counts] = defaultdict(_Counts)
         self.left_out = 0
 
     def __len__(self) -> int:
@@ -55,12 +56,10 @@ class PhraseTable:
         entry.count += count
         entry.probability += count * math.exp(log_prob)
 
-    def lines(self, min_probability: float = 0.0) -> Iterator[str]:
-        """Lines of Moses, sorted: ``source ||| target ||| scores ||| ||| counts``.
+    def entries(self, min_probability: float = 0.0) -> Iterator[PhraseTableEntry]:
+        """Yield the phrase pairs, sorted by source and then by count.
 
-        The scores are phi(source | target) and phi(target | source), relative frequencies in this
-        table, and p(target | source) of the seq2seq model. The counts are those of the target, of
-        the source, and of the pair. Pairs with a smaller phi(target | source) are left out.
+        Pairs with a phi(target | source) below ``min_probability`` are left out.
         """
         of_source: dict[str, float] = defaultdict(float)
         of_target: dict[str, float] = defaultdict(float)
@@ -73,11 +72,22 @@ class PhraseTable:
         for (source, target), entry in best_first:
             forward = entry.count / of_source[source]
             if entry.count > 0 and forward >= min_probability:
-                backward, model = entry.count / of_target[target], entry.probability / entry.count
-                counts = f"{of_target[target]:.6g} {of_source[source]:.6g} {entry.count:.6g}"
-                scores = f"{backward:.6g} {forward:.6g} {model:.6g}"
-                # Between scores and counts Moses has the alignment of words, which is not known.
-                yield f"{source} ||| {target} ||| {scores} ||| ||| {counts}"
+                yield PhraseTableEntry(
+                    source,
+                    target,
+                    phi_source=entry.count / of_target[target],
+                    phi_target=forward,
+                    probability=entry.probability / entry.count,
+                    target_count=of_target[target],
+                    source_count=of_source[source],
+                    count=entry.count,
+                )
+
+    def lines(self, min_probability: float = 0.0) -> Iterator[str]:
+        """Yield the lines of a Moses phrase table; see ``entries``."""
+        moses = formats_for(PhraseTableEntry)["moses"]
+        for entry in self.entries(min_probability):
+            yield from moses.lines(entry)
 
     def add_bitext(
         self,

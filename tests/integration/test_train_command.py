@@ -179,8 +179,8 @@ def test_quiet_training_says_nothing(
         (["--data.train_source", "nowhere"], 1, "nowhere: there is no such file"),
         (["--data.dev_target", "{directory}/train.target"], 1, "line by line"),
         (["--optimisation.batch_tokens", "1"], 1, "batch_tokens=1 is too small"),
-        (["--optimisation.metric", "beauty"], 1, "beauty, which evaluations do not measure"),
-        (["--optimisation.metric", "prior"], 1, "choose one of loss, flat, bleu"),
+        (["--optimisation.metric", "beauty"], 1, "beauty, which not every evaluation"),
+        (["--optimisation.metric", "prior"], 1, "choose one of loss, flat, exact_match, bleu"),
         (
             ["--optimisation.metric", "chrf", "--optimisation.translate_dev", "0"],
             1,

@@ -29,13 +29,10 @@ from btg_seq2seq.training.objective.phases import (
     phase_at,
 )
 from btg_seq2seq.training.settings.data import DataConfig, TokenizerConfig
+from btg_seq2seq.training.settings.measures import needs_translations
 from btg_seq2seq.training.settings.model import DecodingConfig, ModelConfig
 from btg_seq2seq.training.settings.objective import ObjectiveSettings
-from btg_seq2seq.training.settings.optimisation import (
-    ENDING_SCHEDULES,
-    TRANSLATIONS,
-    OptimisationConfig,
-)
+from btg_seq2seq.training.settings.optimisation import ENDING_SCHEDULES, OptimisationConfig
 
 CONFIG_FILE = "config.yaml"  # not config.json, which is Hugging Face's
 OUTPUT_HELP = "Directory for the model, its checkpoints and logs."
@@ -160,7 +157,7 @@ class TrainConfig:
         if start <= untaught:
             raise UserError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
-                "and uniform_steps) the parsers learn nothing: their trees would be random; start "
+                "and uniform_steps) the parsers do not learn, and their trees would be random: start "
                 "some hundred steps later"
             )
 
@@ -179,7 +176,7 @@ class TrainConfig:
                 f", and with the {schedule} schedule every step depends on their number"
             )
         metric = self.optimisation.metric
-        if metric in TRANSLATIONS:
+        if needs_translations(metric):
             reasons["optimisation.translate_dev"] = (
                 f", and the best checkpoint was chosen by {metric} of these sentences"
             )

@@ -71,7 +71,7 @@ def test_what_surrounds_a_sentence_is_asked_of_the_tokenizer(family, name):
     assert reading.pair.source.tokens.tolist() == [words]
     assert reading.pair.target.tokens.tolist() == [own]
     framed = tokenizer(text_target=["b b"], return_tensors="pt")["input_ids"]
-    with pytest.raises(ValueError, match=r"labels of sentence 0: .* remove them"):
+    with pytest.raises(ValueError, match=r"labels of sentence 0: .* remove it"):
         model.read(**inputs, labels=framed)
     if model.config.prefix:
         inputs["input_ids"][:, 0] = own[0]
