@@ -25,7 +25,7 @@ LONGEST_CHART = 512  # tokens; its memory, 4 GB, grows with the cube of the leng
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """Settings of translation."""
+    """Settings of translation; a model may be saved with its own defaults."""
 
     section: ClassVar[str] = ""  # before the names of fields in errors
 
