@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from btg_seq2seq.decoding.chart.kernels import chart_kernels, outside_kernels, string_kernels
+from btg_seq2seq.decoding.chart.kernels import chart_kernels, string_kernels
 from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
 from btg_seq2seq.decoding.phrase_translator import Floats, Integers, Tokens
 from btg_seq2seq.grammar import spans
@@ -136,7 +136,7 @@ def run_charts(
         chart_kernels.decode,
         batch,
         10 * max(chart.length for chart in charts) ** 2 * largest * beam_size**2,
-        _sentences([chart.length for chart in charts], [chart.segments for chart in charts]),
+        sentence_table([chart.length for chart in charts], [chart.segments for chart in charts]),
         np.concatenate([chart.scores for chart in charts]),
         log_counts,
         np.concatenate([chart.leaf_begins for chart in charts]),
@@ -161,82 +161,8 @@ def run_charts(
     ]
 
 
-@dataclass(frozen=True)
-class Skeleton:
-    """The trees that a sentence can have, without strings.
-
-    ``log_partitions[n - 1]``: log of the summed weights of trees with n leaves, minus infinity
-    where there are none; ``best[n - 1]``: packed spans of the best one's leaves.
-    """
-
-    log_partitions: Floats
-    best: list[list[int]]
-
-
-def skeletons(
-    scores: Sequence[Floats], lengths: Sequence[int], segments: Sequence[int], masks: Sequence[Any]
-) -> list[Skeleton]:
-    """What trees there are with the leaves that ``masks``, ``[spans]`` bool, allow."""
-    if not scores:
-        return []
-    largest = max(segments)
-    log_partitions = np.full((len(scores), largest), -np.inf)
-    leaves = np.full((len(scores), largest, largest, 2), -1, np.int64)
-    over_batch(
-        chart_kernels.best_trees,
-        len(scores),
-        10 * max(lengths) ** 2 * largest,
-        _sentences(lengths, segments),
-        np.concatenate(scores),
-        np.concatenate(masks).astype(np.int64),
-        *(log_partitions, leaves),
-    )
-    return [
-        Skeleton(
-            log_partitions[b, :most],
-            [leaves[b, n, : n + 1, 1].tolist() for n in range(most)],
-        )
-        for b, most in enumerate(segments)
-    ]
-
-
-def leaves_beside(
-    scores: Sequence[Floats],
-    lengths: Sequence[int],
-    log_counts: Sequence[Floats],
-    masks: Sequence[Any],
-    wanted: Sequence[Any],
-) -> list[Any]:
-    """All leaves, ``[spans]`` bool, of the best trees that have a wanted leaf.
-
-    For each leaf that is wanted, ``[spans]`` bool, and each number of leaves n for which
-    ``log_counts[n - 1]`` is finite, there is one such tree, if ``masks`` allow any. It costs no
-    more for many than for one.
-    """
-    if not scores:
-        return []
-    segments = [len(own) for own in log_counts]
-    counts = np.full((len(scores), max(segments)), -np.inf)
-    for row, own in zip(counts, log_counts, strict=True):
-        row[: len(own)] = own
-    kept = np.zeros(sum(map(len, masks)), np.int64)
-    over_batch(
-        outside_kernels.keep_trees,
-        len(scores),
-        20 * max(lengths) ** 2 * max(segments),
-        _sentences(lengths, segments),
-        np.concatenate(scores),
-        counts,
-        np.concatenate(masks).astype(np.int64),
-        np.concatenate(wanted).astype(np.int64),
-        kept,
-    )
-    ends = np.cumsum([len(mask) for mask in masks])
-    return np.split(kept.astype(bool), ends[:-1])
-
-
-def _sentences(lengths: Sequence[int], segments: Sequence[int]) -> Integers:
-    """Length, segments, and first split and span in the packed arrays, ``[batch, 4]``."""
+def sentence_table(lengths: Sequence[int], segments: Sequence[int]) -> Integers:
+    """List length, segments, first split and first span in packed arrays, ``[batch, 4]``."""
     rows, first_split, first_span = [], 0, 0
     for length, most in zip(lengths, segments, strict=True):
         rows.append((length, most, first_split, first_span))

@@ -1,36 +1,37 @@
-"""Which spans of a sentence may be phrases, and which of them are worth translating.
+"""The plan of a chart: which spans of a sentence may be phrases, and which are worth translating.
 
-Rules restrict the trees as the phrase length limit does: the source parser's distribution is the
-one over the trees that are left, and p(n | x) the one over the numbers of phrases that are left.
-Spans that are phrases with little probability are then dropped, but never all of a number's trees.
+Rules restrict the trees just as the phrase length limit does. The source parser's distribution is
+then the one over the trees that are left, and p(n | x) the one over the numbers of phrases that are
+left. Spans that are phrases with little probability are dropped, except that every number of
+phrases keeps its best tree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.decoding.chart.charts import Skeleton, leaves_beside, skeletons
+from btg_seq2seq.decoding.chart.forests import (
+    Forests,
+    Mask,
+    leaves_beside,
+    possible_counts,
+    tree_batches,
+)
 from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases, forced
 from btg_seq2seq.decoding.phrase_translator import Floats
-from btg_seq2seq.grammar import TreeCRF, phrase_length_limits, spans, truncated_geometric
-from btg_seq2seq.grammar.packing import span_count, span_index, split_count
+from btg_seq2seq.grammar import phrase_length_limits, spans, truncated_geometric
+from btg_seq2seq.grammar.packing import span_count, span_index
 from btg_seq2seq.model.decoding_settings import CompleteSettings
-
-Mask = NDArray[np.bool_]
-
-MOST_SPLITS = 2**22  # of the sentences that are parsed together
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the chart of a sentence will hold."""
+    """The contents of a sentence's chart."""
 
     segments: int  # most phrases
     kept: Mask  # [spans]: phrases that are translated
@@ -51,44 +52,36 @@ def plan_sentences(
     ``scores`` are the split scores of each sentence, ``[splits, 2]``.
     """
     shapes = [_Shape.of(*own, settings) for own in zip(lengths, rules, strict=True)]
-    segments, allowed = [shape.segments for shape in shapes], [shape.allowed for shape in shapes]
-    trees = skeletons(scores, lengths, segments, allowed)
-    log_counts = [
-        count_log_probs(settings, shape.may_be_whole, tree.log_partitions)
-        for shape, tree in zip(shapes, trees, strict=True)
-    ]
-    posteriors = _leaf_posteriors(shapes, scores, log_counts)
-    beside = _beside_preferred(shapes, scores, rules, log_counts)
+    analyses = _analyse(shapes, scores, settings)
+    beside = _beside_preferred(shapes, scores, rules, [own.log_counts for own in analyses])
     return [
         Plan(
             shape.segments,
-            _kept(shape, tree, log_count, posterior, neighbours, settings),
-            log_count,
-            np.where(np.isfinite(tree.log_partitions), tree.log_partitions, 0.0),
-            posterior,
-            _ignored(shape, own, log_count, neighbours),
+            _kept(shape, analysis, neighbours, settings),
+            analysis.log_counts,
+            np.where(np.isfinite(analysis.log_partitions), analysis.log_partitions, 0.0),
+            analysis.posterior,
+            _ignored(shape, own, analysis.log_counts, neighbours),
         )
-        for shape, tree, own, log_count, posterior, neighbours in zip(
-            shapes, trees, rules, log_counts, posteriors, beside, strict=True
-        )
+        for shape, analysis, own, neighbours in zip(shapes, analyses, rules, beside, strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """Which trees a sentence may have at all."""
+    """The trees that a sentence may have."""
 
     length: int
     segments: int
     allowed: Mask  # [spans]: what may be a phrase beside others
     may_be_whole: bool
-    is_raised: bool  # rules needed more phrases than there should be
+    is_raised: bool  # rules need more phrases than the settings allow
 
     @classmethod
     def of(cls, length: int, rules: Sequence[RuleSpan], settings: CompleteSettings) -> _Shape:
         segments = min(length, settings.max_segments)
-        own = torch.tensor([length]), torch.tensor([segments])
-        limit = int(phrase_length_limits(*own, settings.max_phrase_length))
+        sizes = torch.tensor([length]), torch.tensor([segments])
+        limit = int(phrase_length_limits(*sizes, settings.max_phrase_length))
         must = forced(rules)
         needed = fewest_phrases(length, limit, rules) if must else 1
         start, stop = spans(length).numpy().T
@@ -113,13 +106,67 @@ def _index(rule: RuleSpan) -> int:
     return span_index(rule.start, rule.stop)
 
 
+@dataclass(frozen=True)
+class _Analysis:
+    """The source parser's view of a sentence."""
+
+    log_partitions: Floats  # [segments]: minus infinity where there are no trees
+    log_counts: Floats  # [segments]: log p(n | x)
+    posterior: Floats  # [spans]: probability of being a leaf, given n > 1
+    best: Mask  # [spans]: leaves of the best tree for each n > 1
+
+
+def _analyse(
+    shapes: Sequence[_Shape], scores: Sequence[Floats], settings: CompleteSettings
+) -> list[_Analysis]:
+    possible = [possible_counts(one.length, one.allowed, one.segments) for one in shapes]
+    most = [int(own.nonzero()[0].max(initial=-1)) + 1 for own in possible]
+    result = [
+        _Analysis(
+            np.full(shape.segments, -np.inf),
+            count_log_probs(settings, shape.may_be_whole, np.full(shape.segments, -np.inf)),
+            np.zeros(len(shape.allowed)),
+            np.zeros_like(shape.allowed),
+        )
+        for shape in shapes
+    ]
+    for batch in tree_batches([shape.length for shape in shapes], most):
+        own = [shapes[sentence] for sentence in batch]
+        forests = Forests(
+            [scores[sentence] for sentence in batch],
+            [shape.length for shape in own],
+            [most[sentence] for sentence in batch],
+            [shape.allowed for shape in own],
+        )
+        log_partitions = [
+            np.pad(values, (0, shape.segments - len(values)), constant_values=-np.inf)
+            for shape, values in zip(own, forests.log_partitions, strict=True)
+        ]
+        log_counts = [
+            count_log_probs(settings, shape.may_be_whole, values)
+            for shape, values in zip(own, log_partitions, strict=True)
+        ]
+        weights = [
+            _segment_weights(shape, values, most[sentence])
+            for sentence, shape, values in zip(batch, own, log_counts, strict=True)
+        ]
+        posteriors = forests.leaf_posteriors(weights)
+        counts = [(np.flatnonzero(np.isfinite(values)) + 1).tolist() for values in log_partitions]
+        best = forests.best_leaves(counts)
+        for rank, sentence in enumerate(batch):
+            result[sentence] = _Analysis(
+                log_partitions[rank], log_counts[rank], posteriors[rank], best[rank]
+            )
+    return result
+
+
 def count_log_probs(
     settings: CompleteSettings, may_be_whole: bool, log_partitions: Floats
 ) -> Floats:
-    """``log p(n | x)`` of the numbers of phrases that are possible, ``[segments]``.
+    """Compute ``log p(n | x)`` of the possible numbers of phrases, ``[segments]``.
 
-    One phrase has ``flat_weight``, the others share the rest as a truncated geometric distribution;
-    what is impossible has nothing, and the others have its share.
+    One phrase has ``flat_weight``, the others share the rest as a truncated geometric distribution.
+    The share of impossible numbers goes to the others.
     """
     result = np.full(len(log_partitions), -np.inf)
     several = np.isfinite(log_partitions)
@@ -138,51 +185,16 @@ def count_log_probs(
     return result
 
 
-def _leaf_posteriors(
-    shapes: Sequence[_Shape], scores: Sequence[Floats], log_counts: Sequence[Floats]
-) -> list[Floats]:
-    """Probability that each span is a leaf, mixed over n > 1.
+def _segment_weights(shape: _Shape, log_counts: Floats, most: int) -> Floats:
+    """Probability of n = 1, ..., ``most`` leaves given n > 1, for the leaf posteriors.
 
-    0 where there is no such n, and where rules raised it: of what they leave, only the best trees
-    are kept.
+    All 0 where rules raised the number of phrases: then only the best trees are kept.
     """
-    result = [np.zeros(len(shape.allowed)) for shape in shapes]
-    usable = [
-        sentence
-        for sentence, (shape, log_count) in enumerate(zip(shapes, log_counts, strict=True))
-        if np.isfinite(log_count[1:]).any() and not shape.is_raised
-    ]
-    for sentences in _batches(usable, [shape.length for shape in shapes]):
-        # Rules may leave fewer phrases than there could be.
-        most = [1 + int(np.isfinite(log_counts[s]).nonzero()[0][-1]) for s in sentences]
-        crf = TreeCRF(
-            pad_sequence([torch.from_numpy(scores[s]) for s in sentences], batch_first=True),
-            [shapes[s].length for s in sentences],
-            most,
-            allowed_leaves=pad_sequence(
-                [torch.from_numpy(shapes[s].allowed) for s in sentences], batch_first=True
-            ),
-        )
-        weights = np.zeros((len(sentences), max(most)))
-        for row, sentence, count in zip(weights, sentences, most, strict=True):
-            several = np.exp(log_counts[sentence][1:count])
-            row[1:count] = several / several.sum()
-        marginals = crf.leaf_marginals(torch.from_numpy(weights)).numpy()
-        for row, sentence in zip(marginals, sentences, strict=True):
-            result[sentence] = np.nan_to_num(row[: len(shapes[sentence].allowed)])
-    return result
-
-
-def _batches(sentences: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Sentences of similar length, whose padded scores fit into memory."""
-    batch: list[int] = []
-    for sentence in sorted(sentences, key=lambda sentence: (lengths[sentence], sentence)):
-        if batch and (len(batch) + 1) * split_count(lengths[sentence]) > MOST_SPLITS:
-            yield batch
-            batch = []
-        batch.append(sentence)
-    if batch:
-        yield batch
+    weights = np.zeros(most)
+    several = np.exp(log_counts[1:most])
+    if not shape.is_raised and several.any():
+        weights[1:] = several / several.sum()
+    return weights
 
 
 def _beside_preferred(
@@ -211,23 +223,13 @@ def _beside_preferred(
     return result
 
 
-def _kept(
-    shape: _Shape,
-    tree: Skeleton,
-    log_counts: Floats,
-    posterior: Floats,
-    beside: Mask,
-    settings: CompleteSettings,
-) -> Mask:
-    several = [n for n in range(1, shape.segments) if np.isfinite(log_counts[n])]
-    if not several:
+def _kept(shape: _Shape, analysis: _Analysis, beside: Mask, settings: CompleteSettings) -> Mask:
+    if not np.isfinite(analysis.log_counts[1:]).any():
         return np.zeros_like(shape.allowed)
     if settings.span_threshold == 0:
         return shape.allowed
-    kept = (posterior >= settings.span_threshold) | beside
-    for n in several:
-        kept[tree.best[n]] = True
-    return kept & shape.allowed
+    is_likely = analysis.posterior >= settings.span_threshold
+    return (is_likely | beside | analysis.best) & shape.allowed
 
 
 def _ignored(

@@ -285,27 +285,3 @@ def decode(
                 rows = begins[n - 1, plane, root], ends[n - 1, plane, root]
                 factor = log_counts[b, n - 1] - sums[row, 0]
                 posteriors[b, rank, n - 1] = share(name, rows, factor, strings, masses)
-
-
-@compiled
-def best_trees(begin, end, sentences, scores, leaf_counts, log_partitions, leaves):
-    """For each number of leaves, the sum over all trees and the leaves of the best one.
-
-    The chart again, with the empty string in every leaf that ``leaf_counts`` (0 or 1) allows.
-    ``log_partitions[b, n - 1]``; ``leaves[b, n - 1]`` as ``write_leaves`` has them.
-    """
-    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1)
-    powers = np.ones((1, 2), np.int64)
-    for b in range(begin, end):
-        length, segments, splits, spans = sentences[b]
-        own = leaf_counts[spans : spans + length * (length + 1) // 2]
-        strings, masses, begins, ends = fill_chart(
-            length, segments, scores[splits:], np.zeros_like(own), own, pool, 1, powers
-        )
-        root = span(0, length)
-        for n in range(1, segments + 1):
-            row = begins[n - 1, EITHER, root]
-            if row < ends[n - 1, EITHER, root]:
-                log_partitions[b, n - 1] = masses[row, MASS]
-                first, second = strings[row, FIRST], strings[row, SECOND]
-                write_leaves(strings, first, second, leaves[b, n - 1])

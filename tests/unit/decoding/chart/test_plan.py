@@ -88,7 +88,7 @@ def test_long_and_short_sentences_are_planned_as_if_alone(monkeypatch):
     scores = [generator.normal(size=(math.comb(n + 1, 3), 2)) for n in lengths]
     rules = [[], [rule(0, 8)], [rule(1, 2, "force")], [], []]
     together = plan_sentences(lengths, scores, rules, SMALL.completed_by(GRAMMAR))
-    monkeypatch.setattr("btg_seq2seq.decoding.chart.plan.MOST_SPLITS", 50)
+    monkeypatch.setattr("btg_seq2seq.decoding.chart.forests.MOST_SPLITS", 50)
     apart = plan_sentences(lengths, scores, rules, SMALL.completed_by(GRAMMAR))
     for one, other in zip(together, apart, strict=True):
         assert one.posterior == pytest.approx(other.posterior, abs=1e-9)
