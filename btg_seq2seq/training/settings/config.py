@@ -157,8 +157,8 @@ class TrainConfig:
         if start <= untaught:
             raise UserError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
-                "and uniform_steps) the parsers do not learn, and their trees would be random: start "
-                "some hundred steps later"
+                "and uniform_steps) the parsers do not learn, and their trees would be random: "
+                "start some hundred steps later"
             )
 
     def save(self, directory: str | Path) -> None:

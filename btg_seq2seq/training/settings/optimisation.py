@@ -33,8 +33,8 @@ class OptimisationConfig:
 
     parts: int = 3
     """Parts in which a batch is computed where phrases are learned, one after the other: it gives
-    the same update, except for dropout, with less memory. A small model on short sentences is faster
-    with 1."""
+    the same update, except for dropout, with less memory. A small model on short sentences is
+    faster with 1."""
 
     learning_rate: float = 1e-3
     """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
