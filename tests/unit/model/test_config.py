@@ -28,11 +28,11 @@ def test_frames_of_the_target_default_to_those_of_the_source():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_segments": 0}, "max_segments must be a whole number, 1 or more"),
+        ({"max_segments": 0}, "max_segments must be 1 or more, not 0"),
         ({"max_phrase_length": 0}, "max_phrase_length"),
         ({"phrase_encoding": "both"}, "phrase_encoding must be one of alone, sentence"),
         ({"share_scorers": 1}, "share_scorers must be true or false"),
-        ({"flat_weight": 1.5}, "flat_weight must lie between 0 and 1"),
+        ({"flat_weight": 0.5}, "flat_weight is a decoding setting"),
         ({"segment_rate": 1.0}, "segment_rate"),
         ({"prefix": "x"}, "prefix must be a list of tokens"),
         ({"suffix": [0.5]}, "suffix must be a whole number"),
