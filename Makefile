@@ -7,19 +7,19 @@ READY = $(VENV)/.ready
 .PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation svo-sov fuzz clean
 
 help:
-	@echo "make demo    set up, then train seq2seq and BTG models side by side on a toy task"
+	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
 	@echo "make test    set up and run the tests"
 	@echo "make lint    ruff and mypy"
-	@echo "make fuzz    damaged directories and made-up input, with fresh cases; half an hour"
-	@echo "make bench   all benchmarks but svo-sov; half an hour, on a quiet machine;"
+	@echo "make fuzz    damage directories and make up input, with fresh cases; half an hour"
+	@echo "make bench   all benchmarks except svo-sov; half an hour, on a quiet machine;"
 	@echo "             with MODEL=... SOURCE=... REFERENCE=... bench-translation too"
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
-	@echo "make bench-training   what a training step costs; some minutes"
-	@echo "make bench-decoding   what cky costs against flat; some minutes"
-	@echo "make bench-startup   how long a command takes to start; two minutes"
+	@echo "make bench-training   the cost of a training step; a few minutes"
+	@echo "make bench-decoding   the cost of cky against flat; a few minutes"
+	@echo "make bench-startup   the time that commands take to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
-	@echo "make setup   only the set-up: a virtual environment in $(VENV)"
+	@echo "make setup   only set up: a virtual environment in $(VENV)"
 	@echo "make clean   remove caches, compiled kernels and the virtual environment"
 
 setup: $(READY)
@@ -75,7 +75,7 @@ bench-translation: setup
 	$(BIN)/python -m benchmarks.translation $(MODEL) $(SOURCE) $(REFERENCE) --output results/translation.json --markdown docs/benchmarks.md
 
 svo-sov: setup
-	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info

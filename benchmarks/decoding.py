@@ -1,4 +1,4 @@
-"""What cky decoding costs, in flat decodings of the same sentences with the same beam.
+"""The cost of cky decoding, in flat decodings of the same sentences with the same beam.
 
     python -m benchmarks.decoding [--hidden 512] [--layers 6] [--batch 32] [--output FILE.json]
 
@@ -26,7 +26,7 @@ from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
-HEADER = ["decoding", "seconds", "x flat", "phrases a sentence"]
+HEADER = ["decoding", "seconds", "x flat", "phrases per sentence"]
 VOCABULARY = 8000
 SHARPNESS = 30.0  # of the random parser, whose trees are nearly uniform otherwise
 
@@ -104,7 +104,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--hidden", type=int, default=512)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--batch", type=int, default=32, help="sentences")
-    parser.add_argument("--segments", type=int, default=3, help="most phrases a sentence")
+    parser.add_argument("--segments", type=int, default=3, help="most phrases per sentence")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--thresholds", type=float, nargs="+", default=[0.2, 0.1])
     parser.add_argument("--repetitions", type=int, default=2)

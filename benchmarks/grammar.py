@@ -71,14 +71,14 @@ class Textbook:
         return outcome, timing
 
     def affordable(self, problem: Problem, measure: str) -> bool:
-        """Whether to run; always where a bar needs it."""
+        """True if the textbook is to be run; always if a bar needs it."""
         expected = self.rates[measure] * problem.textbook_rules(measure)
         within = expected <= self.cell_seconds and self.spent + expected <= TEXTBOOK_TOTAL
         return within or needed_by_bar(problem.size, measure)
 
 
 def needed_by_bar(size: Size, measure: str) -> bool:
-    """Whether the textbook's time is half of a bar."""
+    """True if a bar needs the textbook's time."""
     return size == BAR_SIZE and measure in (LOG_PARTITION, DIVERGENCE)
 
 
@@ -138,7 +138,7 @@ def table_rows(cells: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def bars(cells: list[dict[str, Any]], memory: list[dict[str, Any]]) -> list[harness.Bar]:
-    """What the grammar has to reach.
+    """The bars of the grammar.
 
     Where the textbook, which uses one thread, had to wait for the processor, its processor time
     counts: a busy machine cannot make a bar pass.

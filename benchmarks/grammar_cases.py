@@ -1,4 +1,4 @@
-"""What benchmarks/grammar.py measures: inputs of a size, and what each candidate does with them.
+"""The cases of benchmarks/grammar.py: inputs of a size, and the calls of each candidate.
 
 The same float32 scores go to the package's fast path, its portable path and the textbook loops;
 every sentence has the full length and the full number of segments.
@@ -105,13 +105,13 @@ class Problem:
         return with_gradients((entropy, log_partition), (self.target,))
 
     def call(self, measure: str, path: str) -> Callable[[], Outcome]:
-        """What is timed."""
+        """The calls to time."""
         if path == "textbook":
             return partial(self.textbook, measure)
         return partial(self.package, measure, "fast" if path == "fast" else "portable")
 
     def textbook_rules(self, measure: str) -> int:
-        """How many rules the textbook looks at: what its time is proportional to."""
+        """The number of rules that the textbook looks at; its time is proportional to it."""
         _, length, segments = self.size
         if measure == LEAVES:
             topologies = {textbook.topology_of(tree) for tree in self.tree_list}

@@ -1,4 +1,4 @@
-"""What every benchmark needs: interleaved timing, peak memory, tables, bars, provenance.
+"""The common parts of all benchmarks: interleaved timing, peak memory, tables, bars, provenance.
 
 A run measures all candidates side by side and keeps minima, so that a busy moment of the machine
 hits all of them and a ratio means something. Tables go to the terminal, to JSON, and between
@@ -38,7 +38,7 @@ class Timing(NamedTuple):
 
     @property
     def waited(self) -> bool:
-        """Whether others held the processor meanwhile; says nothing of a call that uses threads."""
+        """True if other processes held the processor meanwhile; meaningless with threads."""
         return self.seconds > 1.1 * self.processor_seconds
 
 
@@ -154,7 +154,7 @@ class Bar:
 
     @property
     def passed(self) -> bool:
-        """Whether the figure is on the right side of the bound; NaN is on the wrong one."""
+        """True if the figure is on the right side of the bound; NaN never is."""
         return self.measured >= self.bound if self.at_least else self.measured <= self.bound
 
     def __str__(self) -> str:
@@ -177,7 +177,7 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def ratio(numerator: float | None, denominator: float | None) -> str:
-    """How many times slower the first is, or the mark for a cell that was not measured."""
+    """The ratio of two times, or the mark for a cell that was not measured."""
     if numerator is None or denominator is None:
         return NOT_MEASURED
     return significant(numerator / denominator) + "x"
@@ -285,19 +285,19 @@ def signature(facts: Mapping[str, Any]) -> str:
     )
 
 
-def told(given: Sequence[str]) -> list[str]:
-    """What a command was told, without where files are and what is said elsewhere."""
-    shown, rest = [], iter(given)
+def shown(given: Sequence[str]) -> list[str]:
+    """Arguments of a command line as a table shows them: without directories and remarks."""
+    kept, rest = [], iter(given)
     for argument in rest:
         if argument in ("--output", "--directory", "--about"):
             next(rest, None)
         else:
-            shown.append(Path(argument).name)
-    return shown
+            kept.append(Path(argument).name)
+    return kept
 
 
 def arguments(module: str, description: str | None) -> argparse.ArgumentParser:
-    """A command line with what every benchmark can be told."""
+    """A command line with the options of every benchmark."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=description)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--threads", type=int, help="torch threads; default: as they are")
@@ -316,7 +316,7 @@ def begin(options: argparse.Namespace, section: str) -> None:
 
 @dataclass(frozen=True)
 class Report:
-    """What a benchmark has found; ``section`` is what module and markers are called."""
+    """The results of a benchmark; ``section`` is the name of its module and markers."""
 
     section: str
     note: str
@@ -337,7 +337,7 @@ class Report:
             write_json(options.output, {**facts, **numbers, "bars": verdicts})
         if options.markdown:
             lines = "\n".join(f"- {bar}" for bar in self.bars)
-            command = " ".join(["python -m benchmarks." + self.section, *told(sys.argv[1:])])
+            command = " ".join(["python -m benchmarks." + self.section, *shown(sys.argv[1:])])
             source = f"Written by `{command}` on {signature(facts)}."
             body = (self.note, markdown_table(self.header, self.rows), lines, source)
             replace_section(options.markdown, self.section, "\n\n".join(body))

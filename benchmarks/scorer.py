@@ -111,7 +111,7 @@ def table_row(cell: dict[str, Any]) -> list[str]:
 
 
 def bars(cells: list[dict[str, Any]]) -> list[harness.Bar]:
-    """What the scorer has to reach, as ratios: they hold on any machine."""
+    """The bars of the scorer, as ratios: they hold on any machine."""
     cell = next(cell for cell in cells if Size(*(cell[f] for f in Size._fields)) == BAR_SIZE)
     seconds = cell["seconds"]
     where = "against textbook at B={}, L={}, width={}, outputs={}".format(*BAR_SIZE)

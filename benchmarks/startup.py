@@ -1,4 +1,4 @@
-"""What a command waits before it does anything, in imports of torch and a T5 model.
+"""The time until a command does anything, in imports of torch and a T5 model.
 
     python -m benchmarks.startup [--repetitions 5] [--output FILE.json]
 

@@ -3,7 +3,7 @@
 Every run generates its data, trains from a file in ``examples/svo_sov`` and translates the test set
 flat (BTG-1) and by cky (BTG-N); a seed is that of data and model. Runs that are done are kept, and
 others resumed, so the command can be stopped and started again. ``--markdown`` writes the table
-from what is there.
+from what is there, ``--readme`` the three rows of the README.
 """
 
 import argparse
@@ -17,11 +17,12 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, Literal, get_args
 
-from benchmarks import harness
+from benchmarks import harness, summary
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import exact_match
-from btg_seq2seq.tasks.svo_sov import Split, SvoSovConfig, generate
-from btg_seq2seq.tasks.svo_sov_files import bitext_of
+from btg_seq2seq.tasks.registry import TASKS
+from btg_seq2seq.tasks.svo_sov import Split
+from btg_seq2seq.text import Bitext
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
@@ -65,7 +66,7 @@ def config_of(system: str, split: str, seed: int) -> TrainConfig:
 
 
 def is_done(path: Path, job: tuple[str, str, int]) -> bool:
-    """Whether there is a result with the settings of now; new settings have their defaults."""
+    """Tell whether there is a result with the present settings; new ones have their defaults."""
     if not path.exists():
         return False
     found = json.loads(path.read_text(encoding="utf-8"))["config"]
@@ -78,7 +79,7 @@ def is_done(path: Path, job: tuple[str, str, int]) -> bool:
 
 
 def is_resumable(directory: Path, config: TrainConfig) -> bool:
-    """Whether a directory holds a run that was stopped, or one that only ends differently."""
+    """Tell whether a directory holds a stopped run, or one that only ends differently."""
     started = directory / CONFIG_FILE
     return started.exists() and not load_config(started).differences(config)
 
@@ -87,10 +88,9 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
     """Train and measure one system."""
     begin, revision = time.process_time(), harness.revision()
     config = replace(config_of(system, split, seed), output=str(directory))
-    data = generate(SvoSovConfig(split, seed))
+    sets = TASKS[f"svo-sov/{split}"].bitexts(seed=seed)
     may_resume = is_resumable(directory, config)
-    sets = {name: bitext_of(items, name) for name, items in data.items()}
-    watched = bitext_of(data["dev"][:WATCHED], "dev")
+    watched = _first(sets["dev"], WATCHED)
     held_out = [*sets["dev"].source, *sets["test"].source]
     trained = train(
         config,
@@ -116,6 +116,11 @@ def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]
         trees = DevMetrics(0)(trained.model, trained.tokenizer, sets["dev"])
         result |= {name: trees[name] for name in ("posterior_trees", "prior_trees")}
     return result
+
+
+def _first(pairs: Bitext, count: int) -> Bitext:
+    trees = None if pairs.trees is None else pairs.trees[:count]
+    return Bitext(pairs.source[:count], pairs.target[:count], trees, pairs.name)
 
 
 def table(results: list[dict[str, Any]]) -> tuple[list[list[str]], list[harness.Bar]]:
@@ -177,7 +182,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--splits", nargs="+", choices=get_args(Split), default=get_args(Split))
     parser.add_argument("--jobs", type=int, default=2, help="runs side by side, a thread each")
     parser.add_argument("--directory", type=Path, default=Path("results/svo_sov"))
-    parser.add_argument("--report", action="store_true", help="run nothing: what is there so far")
+    parser.add_argument("--report", action="store_true", help="only report the results so far")
+    parser.add_argument("--readme", type=Path, help="write the short table into this file")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # system, split, seed
     return parser.parse_args()
 
@@ -195,6 +201,8 @@ def main() -> int:
     """Run what is missing, print and write the table; 1 if a run failed or a bar is missed."""
     options = parse_arguments()
     harness.begin(options, "svo_sov")
+    if options.readme:
+        harness.check_section(options.readme, summary.SECTION)
     options.directory.mkdir(parents=True, exist_ok=True)
     if options.one:
         system, split, seed = options.one
@@ -216,6 +224,8 @@ def main() -> int:
             list(pool.map(lambda job: run_in_process(options.directory, job), missing))
     done = [path for job, path in paths.items() if is_done(path, job)]
     results = [json.loads(path.read_text(encoding="utf-8")) for path in done]
+    if options.readme:
+        summary.write_summary(options.readme, results)
     rows, bars = table(sorted(results, key=lambda each: each["seed"]))
     revisions = sorted({each["revision"] for each in results})
     note = f"{NOTE} Trained at revision {', '.join(revisions)}."

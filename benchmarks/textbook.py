@@ -41,7 +41,7 @@ class Rule(NamedTuple):
 
 
 class TreeChart(NamedTuple):
-    """What Algorithm 1 returns."""
+    """The result of Algorithm 1."""
 
     log_partition: Tensor  # [batch]
     inside: dict[Cell, Tensor]  # log beta of a cell: [batch]
@@ -50,7 +50,7 @@ class TreeChart(NamedTuple):
 
 
 class LeafChart(NamedTuple):
-    """What Algorithm 3 returns, for the sentences whose trees have one topology."""
+    """The result of Algorithm 3, for the sentences whose trees have one topology."""
 
     sentences: list[int]
     topology: Topology
@@ -59,7 +59,7 @@ class LeafChart(NamedTuple):
 
 
 def packed_index(start: int, split: int, stop: int) -> int:
-    """Where the scores of split (start, split, stop) are."""
+    """The index of the scores of split (start, split, stop)."""
     return comb(stop, 3) + comb(split, 2) + start
 
 
@@ -170,7 +170,7 @@ def tree_kl(posterior: TreeChart, prior: TreeChart, length: int, segments: int) 
 
 
 def topology_of(tree: Any) -> Topology:
-    """Which node splits into which, in target order, of a tree of this module or of the package."""
+    """The nodes and their parts, in target order, of a tree of this module or of the package."""
     if tree.segments == 1:
         return LEAF
     return topology_of(tree.first), topology_of(tree.second)

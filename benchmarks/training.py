@@ -1,4 +1,4 @@
-"""What a training step costs, in plain seq2seq steps of the same backbone and batch.
+"""The cost of a training step, in plain seq2seq steps of the same backbone and batch.
 
     python -m benchmarks.training [--hidden 512] [--layers 6] [--batch 32] [--output FILE.json]
 
@@ -29,8 +29,7 @@ from btg_seq2seq.model.reading import Pair
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED, parts_of
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
-from btg_seq2seq.training.objective.objective import ESTIMATORS
-from btg_seq2seq.training.settings.objective import Step
+from btg_seq2seq.training.objective.phases import Step
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain", "memory, x plain"]
@@ -42,8 +41,8 @@ ROBUST = ObjectiveSettings(estimator="robust")
 def passes(encoder: float, decoder: float) -> dict[str, float]:
     """The cost model: seconds that each step must spend in the encoder and the decoder.
 
-    A pass with gradients costs three forward passes. All steps have the flat and, but for the plain
-    one, the reversed pass; phrases are decoded once, and encoded where they stand alone.
+    A pass with gradients costs three forward passes. All steps have the flat pass and, except for
+    the plain one, the reversed pass; phrases are decoded once, and encoded where they stand alone.
     """
     once = encoder + decoder
     samples = ROBUST.samples * 2 * once  # both directions, without gradients
@@ -154,6 +153,8 @@ def parsers_only(
     over_source = torch.randn(len(source), int(source.max()), hidden)
     over_target = torch.randn(len(target), int(target.max()), hidden)
 
+    estimator = settings.description.create()
+
     def no_phrases(pair: Pair, pairs: PhrasePairs, *, reverse: bool = False) -> Tensor:
         return torch.zeros(pairs.others.shape[:2])
 
@@ -163,8 +164,8 @@ def parsers_only(
         scored = Pair(pair.source, pair.target, pair.states, *scores)
         noise = Noise.fresh(len(source), over_source.device)
         with patch.object(model, "phrase_log_probs", no_phrases):
-            terms = ESTIMATORS[settings.estimator](model, scored, Step.at(settings, 0), noise)
-        torch.autograd.backward(terms["loss"].sum())
+            terms = estimator.terms(model, scored, Step.at(settings, 0), noise)
+        torch.autograd.backward(terms.loss.sum())
 
     return call
 
@@ -181,7 +182,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--hidden", type=int, default=512)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--segments", type=int, default=3, help="most phrases a sentence")
+    parser.add_argument("--segments", type=int, default=3, help="most phrases per sentence")
     parser.add_argument("--repetitions", type=int, default=6)
     parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16")
     parser.add_argument("--memory", choices=MEMORY, help=argparse.SUPPRESS)
@@ -256,9 +257,10 @@ def main() -> int:
         f"d = {options.hidden}, {options.layers}+{options.layers} layers, vocabulary {VOCABULARY}, "
         f"up to {options.segments} phrases, {'bfloat16 autocast' if options.bf16 else 'float32'}; "
         f"fastest of {options.repetitions} interleaved calls. No target is short enough to be "
-        f"summed over (summed_length: {ROBUST.summed_length}). But for the plain step, and where "
-        f"it says otherwise, a batch is computed in {PARTS} parts, as by default in training. The "
-        "floor counts a backward pass as two forward ones, so a step may come out a bit below it. "
+        f"summed over (summed_length: {ROBUST.summed_length}). Except for the plain step, and "
+        f"unless it says otherwise, a batch is computed in {PARTS} parts, as by default in "
+        "training. The floor counts a backward pass as two forward ones, so a step may come out a "
+        "bit below it. "
         f"Memory like with like: in parts, the paper's step has {alike[0]} (sentence states) and "
         f"{alike[1]} (phrases alone) that of a plain one; in one piece, {alike[2]} and {alike[3]}."
     )

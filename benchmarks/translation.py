@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import harness
-from btg_seq2seq.evaluation.metrics import text_metrics
+from btg_seq2seq.evaluation.metrics import text_scores
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.text import read_lines
 from btg_seq2seq.text.words import words_of
@@ -53,7 +53,7 @@ def calls_of(
     references: Sequence[str],
     thresholds: Sequence[float],
 ) -> dict[str, Call]:
-    """What is compared, by name; rules are read within."""
+    """The calls to compare, by name; rules are read within."""
     calls: dict[str, Call] = {"flat": partial(translator.translate, sources, "flat")}
     for threshold in thresholds:
         calls[f"cky, {threshold:g}"] = partial(
@@ -85,7 +85,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("reference", type=Path, help="their translations")
     parser.add_argument("--sentences", type=int, default=300, help="of the files, the first")
     parser.add_argument("--beam", type=int, default=5)
-    parser.add_argument("--segments", type=int, default=3, help="most phrases a sentence")
+    parser.add_argument("--segments", type=int, default=3, help="most phrases per sentence")
     parser.add_argument("--thresholds", type=float, nargs="+", default=[0.2, 0.1, 0.02, 0.01])
     parser.add_argument("--repetitions", type=int, default=2)
     parser.add_argument("--about", default="", help="a sentence about model and data, for the note")
@@ -114,7 +114,7 @@ def main() -> int:
         for name, (_, timing) in first.items()
     }
     bleu = {
-        name: text_metrics([each.text for each in found], references).bleu
+        name: text_scores([each.text for each in found], references)["bleu"].value
         for name, (found, _) in first.items()
     }
     decoded = {

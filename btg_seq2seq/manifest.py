@@ -17,7 +17,10 @@ from btg_seq2seq.opening import read_json
 
 MANIFEST_FILE = "manifest.json"
 # Each side of a model writes its own; a tokenizer may be saved by anybody, at any time.
-MODEL_FILES = ("config.json", "generation_config.json", "model*.safetensors", "model*.index.json")
+MODEL_FILES = (
+    *("config.json", "decoding.json", "generation_config.json"),
+    *("model*.safetensors", "model*.index.json"),
+)
 
 
 def write_manifest(directory: Path, patterns: Iterable[str] = ("*",)) -> None:

@@ -10,16 +10,17 @@ from btg_seq2seq.console.output import check_directory
 from btg_seq2seq.options.parser import OptionParser
 
 DESCRIPTION = """Train a seq2seq model and a BTG model on the same toy task, and show what the
-grammar adds. In SVO-SOV sentences, a subject, a verb and an object, each a phrase of random words,
-become subject, object, verb. The test puts known phrases in new company: what a plain seq2seq model
-has learned by heart does not help, phrases that were found do."""
+grammar adds. English sentences of subject, verb and object are translated into a made-up language
+that puts the verb last. The test sentences combine known phrases in new ways: a plain seq2seq model
+fails on most of them, and a model that has found the phrases translates them. Takes about four
+minutes on one core."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the demonstration."""
     parser = OptionParser("btg demo", description=DESCRIPTION)
-    parser.add_argument("--output", default="runs/demo", help="directory for models and test set")
-    parser.add_argument("--seed", type=int, default=0, help="of the data and of both models")
+    parser.add_argument("--output", default="runs/demo", help="directory for the models and data")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the data and of both models")
     add_quiet_option(parser)
     options = parser.parse_args(arguments)
     check_directory("--output", options.output)

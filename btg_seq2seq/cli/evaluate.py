@@ -1,10 +1,9 @@
-"""``btg evaluate``: how good a model's translations of a test set are."""
+"""``btg evaluate``: scores of a model's translations of a test set."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal
 
 from btg_seq2seq.console.arguments import (
@@ -17,26 +16,32 @@ from btg_seq2seq.console.arguments import (
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
+from btg_seq2seq.evaluation.metrics import METRICS, TREE_METRICS, MetricOptions
 from btg_seq2seq.text import Bitext, write_lines
 
 if TYPE_CHECKING:
     from btg_seq2seq.evaluation.evaluate import Evaluation
 
-DESCRIPTION = """Translate a test set and compare it with references: exact match, BLEU and chrF,
-with sacreBLEU's signatures. With gold trees, also how many trees are right."""
+DESCRIPTION = """Translate a test set and compare it with references: {metrics}. BLEU and chrF come
+with sacreBLEU's signatures. With gold trees, the share of right trees is reported too."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the metrics."""
+    """Print the scores."""
     moved = {"--json": "--json is now --format json", "--output": MOVED.format("json")}
-    parser = command_parser("evaluate", DESCRIPTION, moved=moved)
+    titles = ", ".join(metric.title for metric in METRICS.values())
+    parser = command_parser("evaluate", DESCRIPTION.format(metrics=titles), moved=moved)
     parser.add_argument("source", help="source sentences, one per line")
-    parser.add_argument("reference", help="their translations by people")
+    parser.add_argument("reference", help="reference translations, one per line")
     parser.add_argument(
         "--mode", type=Literal["flat", "cky"], default="flat", help="how to translate"
     )
     parser.add_argument("--trees", help="gold trees over the words of the source, one per line")
-    parser.add_argument("--tokenize", default="13a", help="sacreBLEU's tokenizer, for BLEU")
+    parser.add_argument(
+        "--tokenize",
+        type=str | None,
+        help="sacreBLEU's tokenizer, for BLEU; chosen by the script of the references unless given",
+    )
     parser.add_argument("--translations", help="file for the translations")
     parser.add_argument(
         "--format", type=Literal["text", "json"], default="text", help="a table for people, or JSON"
@@ -56,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
         for number, text in enumerate(bitext.source, 1):
             check_length(translator, text, f"{options.source}: line {number}")
-        found = evaluate(translator, bitext, options.mode, options.tokenize)
+        found = evaluate(translator, bitext, options.mode, MetricOptions(options.tokenize))
         if options.translations:
             texts = [one.text.replace("\n", " ").replace("\r", " ") for one in found.translations]
             write_lines(options.translations, texts)
@@ -67,25 +72,27 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _values(found: Evaluation) -> dict[str, object]:
-    """Everything but the translations."""
+    """Everything except the translations, for JSON."""
+    signed = {name: score for name, score in found.scores.items() if score.signature}
     return {
         "mode": found.mode,
-        **asdict(found.metrics),
-        "trees": found.trees,
+        "sentences": len(found.translations),
+        **{name: score.value for name, score in found.scores.items()},
+        **{f"{name}_signature": score.signature for name, score in signed.items()},
+        **{name: found.tree_scores.get(name, {}) for name in TREE_METRICS},
         "fallbacks": found.fallbacks,
         "fallback_reasons": found.fallback_reasons,
     }
 
 
 def _table(found: Evaluation) -> str:
-    metrics = found.metrics
-    rows = [
-        (f"{metrics.sentences} sentences, {found.mode}", ""),
-        (f"exact match  {metrics.exact_match:6.2f}", ""),
-        (f"BLEU         {metrics.bleu:6.2f}", metrics.bleu_signature),
-        (f"chrF         {metrics.chrf:6.2f}", metrics.chrf_signature),
-        *((f"{name:<12} {value:6.2f}", "right trees") for name, value in found.trees.items()),
-    ]
+    rows = [(METRICS[name].title, one.value, one.signature) for name, one in found.scores.items()]
+    for name, by_parser in found.tree_scores.items():
+        title = TREE_METRICS[name].title
+        rows += [(parser, value, title) for parser, value in by_parser.items()]
+    width = max(12, *(len(title) for title, _, _ in rows))
+    lines = [f"{len(found.translations)} sentences, {found.mode}"]
+    lines += [f"{title:<{width}} {value:6.2f}  {remark}".rstrip() for title, value, remark in rows]
     for reason, count in found.fallback_reasons.items():
-        rows.append((f"{count} not translated as asked: {reason}", ""))
-    return "\n".join(f"{row}  {remark}".rstrip() for row, remark in rows)
+        lines.append(f"{count} not translated as asked: {reason}")
+    return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""The command ``btg``: finds the file that a subcommand is in, and prints errors for people.
+"""The command ``btg``: finds the module of a subcommand, and prints errors for people.
 
-Exit status: 0; 1 for what went wrong; 2 for a command line that cannot be understood; 130 after
-Ctrl-C and 143 after SIGTERM.
+Exit status: 0 for success; 1 for an error; 2 for a command line that cannot be understood; 130
+after Ctrl-C and 143 after SIGTERM.
 """
 
 from __future__ import annotations
@@ -15,40 +15,36 @@ from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
 
+from btg_seq2seq.cli.commands import COMMANDS
 from btg_seq2seq.errors import UsageError, UserError
+from btg_seq2seq.plugins import load_plugins
 
-COMMANDS = {
-    "demo": "train on a toy task and show what the grammar adds",
-    "train": "train a model from a YAML file",
-    "translate": "translate lines of text, with rules that are obeyed",
-    "evaluate": "score translations of a test set",
-    "score": "probability of given translations",
-    "align": "word alignments of a bitext",
-    "phrase-table": "the phrase pairs that a model knows",
-    "augment": "new sentence pairs, recombined from the phrases of a bitext",
-}
 FAILED, MISUSED = 1, 2
-INTERRUPTED = 128 + signal.SIGINT  # what a shell expects of a process that Ctrl-C has ended
+INTERRUPTED = 128 + signal.SIGINT  # the status that a shell expects after Ctrl-C
 TERMINATED = 128 + signal.SIGTERM
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``btg COMMAND ...``: every command is a module of its own with a ``main``."""
+    """Run ``btg COMMAND ...``."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments[:1] == ["--version"]:
+        print(import_module("btg_seq2seq").__version__)
+        return 0
+    try:
+        load_plugins()
+    except UserError as error:
+        print(f"btg: {' '.join(str(error).split())}", file=sys.stderr)
+        return FAILED
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0 if arguments else MISUSED
     command, *rest = arguments
-    if command == "--version":
-        print(import_module("btg_seq2seq").__version__)
-        return 0
     if command not in COMMANDS:
         return refuse(command)
     try:
         with terminating():
-            # Only the command that is asked for is imported, and torch once it is needed.
-            module = import_module(f"btg_seq2seq.cli.{command.replace('-', '_')}")
-            status: int = module.main(rest)
+            # Only this command is imported; it imports torch once it needs it.
+            status: int = import_module(COMMANDS[command].module).main(rest)
     except UsageError as error:
         return fail(command, str(error), MISUSED)
     except UserError as error:
@@ -67,12 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Terminated(SystemExit):
-    """SIGTERM: the command ends, and removes what it has not finished."""
+    """Raised on SIGTERM: the command ends, and removes unfinished output."""
 
 
 @contextmanager
 def terminating() -> Iterator[None]:
-    """Let SIGTERM raise ``Terminated``, so that a command can clean up."""
+    """Make SIGTERM raise ``Terminated``, so that a command can clean up."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends it at once
@@ -89,13 +85,13 @@ def terminating() -> Iterator[None]:
 
 
 def fail(command: str, message: str, status: int = FAILED) -> int:
-    """Say in one line what is wrong."""
+    """Print the error in one line."""
     print(f"btg {command}: {' '.join(message.split())}", file=sys.stderr)
     return status
 
 
 def refuse(command: str) -> int:
-    """Say that there is no such command, and which one may be meant."""
+    """Report an unknown command, and suggest a similar one."""
     from btg_seq2seq.options.wording import did_you_mean
 
     kind = "option" if command.startswith("-") else "command"
@@ -105,9 +101,10 @@ def refuse(command: str) -> int:
 
 
 def usage() -> str:
-    """The commands, and what each is for."""
-    lines = [f"  {name:<14}{what}" for name, what in COMMANDS.items()]
-    return "\n".join(["usage: btg COMMAND ...", "", *lines, "", "btg COMMAND --help tells more."])
+    """List the commands with their descriptions."""
+    lines = [f"  {name:<14}{command.description}" for name, command in COMMANDS.items()]
+    hint = "Run btg COMMAND --help for the options of a command."
+    return "\n".join(["usage: btg COMMAND ...", "", *lines, "", hint])
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def _pairs(source: str, target: str | None, vocabulary_size: int) -> Iterator[Gi
 
 
 def _translation(fields: dict[str, Any], vocabulary_size: int, place: str) -> Target:
-    """What a line of JSON says of its translation: ``variants``, or else ``text``."""
+    """The translation in a line of JSON: its ``variants``, or else its ``text``."""
     text, variants = fields.get("text"), fields.get("variants")
     if text is None and not variants:
         raise UserError(f"{place} has no translation: neither 'text' nor 'variants'")

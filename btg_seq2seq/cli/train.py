@@ -12,6 +12,7 @@ from jsonargparse import Namespace
 from btg_seq2seq.console.arguments import add_quiet_option, silence_warnings
 from btg_seq2seq.console.output import check_directory
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.evaluation import metrics  # noqa: F401  makes the names of metrics known
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.training.settings.config import TrainConfig, config_parser, parse_config
 
@@ -44,6 +45,7 @@ def _train(config: TrainConfig, options: Namespace) -> int:
     silence_warnings(options.quiet)
     import torch
 
+    from btg_seq2seq.evaluation.dev_examples import DevExamples
     from btg_seq2seq.evaluation.dev_metrics import DevMetrics
     from btg_seq2seq.training import run
     from btg_seq2seq.training.progress import TrainingInterrupted
@@ -52,6 +54,7 @@ def _train(config: TrainConfig, options: Namespace) -> int:
         result = run.train(
             config,
             metrics=DevMetrics(config.optimisation.translate_dev),
+            examples=DevExamples(),
             resume=options.resume,
             overwrite=options.overwrite,
             quiet=options.quiet,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse import Namespace
@@ -37,6 +37,20 @@ MOVED = (
 )
 
 
+class CommandParser(OptionParser):
+    """A parser whose result lists, as ``given``, the options of the command line.
+
+    Only these replace the defaults saved beside the model.
+    """
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: Namespace | None = None, **options: Any
+    ) -> Namespace:
+        parsed = super().parse_args(args, namespace, **options)
+        parsed["given"] = sorted(self.given_fields)
+        return parsed
+
+
 def command_parser(
     name: str,
     description: str,
@@ -45,7 +59,7 @@ def command_parser(
     moved: Mapping[str, str] | None = None,
 ) -> OptionParser:
     """A parser with the options of every command that uses a model."""
-    parser = OptionParser(f"btg {name}", description=description, moved=moved)
+    parser = CommandParser(f"btg {name}", description=description, moved=moved)
     parser.add_argument("model", help="directory of a trained model")
     parser.add_argument("--device", default="cpu", help="where to compute, as torch names it")
     parser.add_argument("--threads", type=int | None, help="threads to compute with")
@@ -129,14 +143,13 @@ def read_rule_options(options: Namespace) -> RuleSet:
 
 
 def check_options(options: Namespace) -> DecodingSettings:
-    """The settings that were given; numbers that make no sense are an error."""
+    """Check options, and return the settings: the model's defaults with the given options."""
     for name in ("threads", "chunk", "segments", "nbest", "batch_size", "count"):
         at_least(1, "--" + name.replace("_", "-"), options.get(name))
-    given = {
-        field.name: options.get(field.name, field.default) for field in fields(DecodingSettings)
-    }
+    names = {field.name for field in fields(DecodingSettings)}
+    given = {name: options[name] for name in options.given if name in names}
     try:
-        settings = DecodingSettings(**given)
+        settings = replace(DecodingSettings.load(options.model), **given)
     except UserError as error:
         raise UserError(with_options(str(error))) from error
     if options.get("nbest", 1) > settings.beam_size:

@@ -47,7 +47,7 @@ class Seq2SeqPhrases(PhraseTranslator):
     Args:
         model: the model.
         sources: token ids of the sentences with the frame that the tokenizer gives them.
-        settings: beam size, limits of length and sizes of batches.
+        settings: beam size, limits of length and sizes of batches; defaults to the model's own.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         settings: DecodingSettings | None = None,
     ) -> None:
         check_sources(model, sources)
-        self.model, self.settings = model, settings or DecodingSettings()
+        self.model, self.settings = model, settings or model.decoding
         self.sources = [Source.of(model, tokens) for tokens in sources]
         self.lengths = [source.length for source in self.sources]
         self._tokens = [tuple(source.own_tokens.tolist()) for source in self.sources]
@@ -70,8 +70,6 @@ class Seq2SeqPhrases(PhraseTranslator):
             self.split_scores,
             max_segments=config.max_segments,
             max_phrase_length=config.max_phrase_length,
-            flat_weight=config.flat_weight,
-            segment_rate=config.segment_rate,
         )
 
     def key(self, phrase: SentenceSpan) -> Hashable:

@@ -14,24 +14,21 @@ from btg_seq2seq.grammar.packing import split_count
 
 @dataclass(frozen=True)
 class SourceGrammar:
-    """The distribution over numbers of phrases and trees of some sentences.
+    """The distribution over trees of some sentences.
 
-    ``DecodingSettings`` may override all but the split scores.
+    ``DecodingSettings`` may override all but the split scores. They also have the distribution over
+    numbers of phrases.
 
     Args:
         split_scores: returns the log weights ``[splits, 2]`` of the splits of each of the given
             sentences, as ``TreeCRF`` takes them. They must be finite.
         max_segments: most phrases per sentence.
         max_phrase_length: longest phrase in tokens; ``None`` for no limit.
-        flat_weight: probability that a sentence is translated as a whole, n = 1.
-        segment_rate: rate of the geometric distribution over n > 1.
     """
 
     split_scores: Callable[[Sequence[int]], list[Floats]]
     max_segments: int
     max_phrase_length: int | None = None
-    flat_weight: float = 0.5
-    segment_rate: float = 0.5
 
     @classmethod
     def given(cls, scores: Sequence[Any], **settings: Any) -> SourceGrammar:

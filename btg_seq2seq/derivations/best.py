@@ -6,7 +6,7 @@ phrases along it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -23,6 +23,7 @@ from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.reading import Reading
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
+from btg_seq2seq.text.length_batches import length_batches
 
 BATCH_TOKENS = 4096  # of source and target, padding included
 BATCH_SPLITS = 2**22  # of the longer side
@@ -73,7 +74,7 @@ def parse_pairs(
         if all(pair) and max(map(len, pair)) <= model.config.max_grammar_length
     ]
     results: list[ParsedPair | None] = [None] * len(pairs)
-    for ranks in _batches(usable, [max(map(len, pair)) for pair in pairs]):
+    for ranks in length_batches([max(map(len, pair)) for pair in pairs], _fits, usable):
         counts = [min(wanted[rank], *map(len, pairs[rank])) for rank in ranks]
         with evaluating(model):
             parsed = _parse(model, [pairs[rank] for rank in ranks], counts)
@@ -82,17 +83,9 @@ def parse_pairs(
     return results
 
 
-def _batches(ranks: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    batch: list[int] = []
-    for rank in sorted(ranks, key=lambda rank: (lengths[rank], rank)):
-        size = len(batch) + 1
-        is_large = size * split_count(lengths[rank]) > BATCH_SPLITS
-        if batch and (size * 2 * lengths[rank] > BATCH_TOKENS or is_large):
-            yield batch
-            batch = []
-        batch.append(rank)
-    if batch:
-        yield batch
+def _fits(count: int, longest: int) -> bool:
+    """Return whether a batch of this size is small enough."""
+    return count * 2 * longest <= BATCH_TOKENS and count * split_count(longest) <= BATCH_SPLITS
 
 
 def _parse(

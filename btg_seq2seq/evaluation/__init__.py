@@ -1,1 +1,1 @@
-"""How good translations are: numbers that another person can reproduce."""
+"""Evaluation: scores that another person can reproduce."""

@@ -1,20 +1,23 @@
-"""What training measures on the dev set beside the loss: translations and trees."""
+"""Measures of the dev set during training, beside the loss: every metric of the registry."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from transformers import PreTrainedTokenizerBase
 
-from btg_seq2seq.evaluation.evaluate import parser_accuracy
-from btg_seq2seq.evaluation.metrics import text_metrics
-from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.evaluation.evaluate import parser_scores
+from btg_seq2seq.evaluation.metrics import text_scores
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.settings.optimisation import TRANSLATIONS
 from btg_seq2seq.translation.translator import Translator
 
 
 class DevMetrics:
-    """BLEU, chrF and exact match of some sentences; where there are gold trees, right trees too."""
+    """Metrics of the first dev sentences, translated flat and greedily, and of gold trees.
+
+    ``sentences``: number of dev sentences to translate; 0 disables translation.
+    """
 
     def __init__(self, sentences: int) -> None:
         self.sentences = sentences
@@ -22,16 +25,16 @@ class DevMetrics:
     def __call__(
         self, model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, dev: Bitext
     ) -> dict[str, float]:
-        """All measures by name, in percent."""
-        # Training itself has read these lines, however long they are.
-        translator = Translator(model, tokenizer, DecodingSettings(max_length=None))
+        """Measure a model; all measures by name, such as ``bleu`` and ``posterior_trees``."""
+        # Training has read these lines, however long they are.
+        translator = Translator(model, tokenizer, replace(model.decoding, max_length=None))
         measures: dict[str, float] = {}
         texts, references = dev.source[: self.sentences], dev.target[: self.sentences]
         if texts:
             results = translator.translate(texts, mode="flat", beam_size=1)
-            metrics = text_metrics([result.text for result in results], references)
-            measures |= {name: getattr(metrics, name) for name in TRANSLATIONS}
+            scores = text_scores([result.text for result in results], references)
+            measures |= {name: score.value for name, score in scores.items()}
         if dev.trees is not None:
-            accuracy = parser_accuracy(translator, dev)
-            measures |= {f"{parser}_trees": share for parser, share in accuracy.items()}
+            for metric, by_parser in parser_scores(translator, dev).items():
+                measures |= {f"{parser}_{metric}": value for parser, value in by_parser.items()}
         return measures

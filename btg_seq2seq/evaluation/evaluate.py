@@ -1,4 +1,4 @@
-"""A model on a test set: its translations against references, its trees against gold ones."""
+"""A model on a test set: its translations against references, its trees against gold trees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from btg_seq2seq.derivations.best import parse_pairs
-from btg_seq2seq.evaluation.metrics import TextMetrics, bleu_with, text_metrics, tree_accuracy
+from btg_seq2seq.evaluation.metrics import (
+    MetricOptions,
+    Score,
+    check_options,
+    text_scores,
+    tree_scores,
+)
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.text.gold_trees import gold_trees
@@ -21,26 +27,31 @@ NUMBER = re.compile(r"^\d+ tokens, ")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is known of a model after a test.
+    """Result of a test.
 
-    ``trees`` is the share of right trees, in percent: of the posterior parser, which has seen the
-    reference, and of the prior one, both with the gold tree's number of phrases; with cky, also of
-    the derivations that were translated along.
+    Args:
+        mode: how the sentences were translated, ``"flat"`` or ``"cky"``.
+        scores: metrics of the translations, by name.
+        translations: the translations, in the order of the test set.
+        tree_scores: metrics of trees, by name, such as ``{"trees": {"posterior": 98.0}}``. The
+            posterior parser has seen the reference, the prior parser has not; both are given the
+            gold tree's number of phrases. With cky, ``derivation`` scores the trees that the
+            sentences were translated with.
     """
 
     mode: str
-    metrics: TextMetrics
+    scores: dict[str, Score]
     translations: list[Translation]
-    trees: dict[str, float] = field(default_factory=dict)
+    tree_scores: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def fallbacks(self) -> int:
-        """Sentences that were not decoded as asked."""
+        """Number of sentences not decoded as asked."""
         return sum(one.fallback is not None for one in self.translations)
 
     @property
     def fallback_reasons(self) -> dict[str, int]:
-        """How many of these there are for each reason, the most frequent one first."""
+        """Number of these sentences for each reason, the most frequent first."""
         reasons = [one.fallback for one in self.translations if one.fallback is not None]
         # Lengths differ from sentence to sentence: "120 tokens, more than ...".
         return dict(Counter(NUMBER.sub("", reason) for reason in reasons).most_common())
@@ -50,36 +61,38 @@ def evaluate(
     translator: Translator,
     bitext: Bitext,
     mode: Literal["flat", "cky"] = "flat",
-    tokenize: str = "13a",
+    options: MetricOptions = MetricOptions(),  # noqa: B008  it is frozen
     **settings: Any,
 ) -> Evaluation:
     """Translate the source of a bitext and compare it with the target.
 
-    ``tokenize`` is sacreBLEU's, ``settings`` are fields of ``DecodingSettings``. Trees of the
-    bitext are over the words of the source.
+    ``settings`` are fields of ``DecodingSettings``. Trees of the bitext are over the words of the
+    source.
     """
-    bleu_with(tokenize)  # what is wrong with it is said before the work
+    check_options(options)  # before the work
     gold = None if bitext.trees is None else gold_trees(translator.tokenizer, bitext)
     translations = translator.translate(bitext.source, mode, **settings)
-    texts = [translation.text for translation in translations]
-    metrics = text_metrics(texts, bitext.target, tokenize)
+    scores = text_scores([one.text for one in translations], bitext.target, options)
     if gold is None:
-        return Evaluation(mode, metrics, translations)
-    trees = _parser_accuracy(translator, bitext, *gold)
+        return Evaluation(mode, scores, translations)
+    rows, right = gold
+    trees = _parsed(translator, bitext, rows, right)
     if mode == "cky":
         found = [one.derivation.tree if one.derivation else None for one in translations]
-        trees["derivation"] = tree_accuracy([found[row] for row in gold[0]], gold[1])
-    return Evaluation(mode, metrics, translations, trees)
+        trees["derivation"] = [found[row] for row in rows]
+    return Evaluation(mode, scores, translations, tree_scores(trees, right))
 
 
-def parser_accuracy(translator: Translator, bitext: Bitext) -> dict[str, float]:
-    """Share of right trees of both parsers, in percent, with the gold number of phrases."""
-    return _parser_accuracy(translator, bitext, *gold_trees(translator.tokenizer, bitext))
+def parser_scores(translator: Translator, bitext: Bitext) -> dict[str, dict[str, float]]:
+    """Score the trees of both parsers, given the gold number of phrases, by metric and parser."""
+    rows, gold = gold_trees(translator.tokenizer, bitext)
+    return tree_scores(_parsed(translator, bitext, rows, gold), gold)
 
 
-def _parser_accuracy(
+def _parsed(
     translator: Translator, bitext: Bitext, rows: Sequence[int], gold: Sequence[Tree]
-) -> dict[str, float]:
+) -> dict[str, list[Tree | None]]:
+    """Best trees of both parsers for these rows of the bitext."""
     read = translator.reader.read
     sources = read([bitext.source[row] for row in rows])
     targets = read([bitext.target[row] for row in rows], side="target")
@@ -90,6 +103,6 @@ def _parser_accuracy(
         [tree.segments for tree in gold],
     )
     return {
-        "posterior": tree_accuracy([one.derivation.tree if one else None for one in parsed], gold),
-        "prior": tree_accuracy([one.prior_tree if one else None for one in parsed], gold),
+        "posterior": [one.derivation.tree if one else None for one in parsed],
+        "prior": [one.prior_tree if one else None for one in parsed],
     }

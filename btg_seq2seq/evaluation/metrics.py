@@ -1,75 +1,209 @@
-"""Exact match, BLEU and chrF of translations, and accuracy of trees; all in percent.
+"""Metrics of translations and of trees: a registry with one entry per metric, all in percent.
 
-BLEU and chrF are sacreBLEU's, and come with its signature.
+BLEU and chrF are sacreBLEU's and carry its signature. ``register_metric`` and
+``register_tree_metric`` add metrics from outside: they then appear in ``btg evaluate``, in the
+evaluations of training, and as ``optimisation.metric``. sacreBLEU is imported when it computes.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from typing import TYPE_CHECKING, Any
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.evaluation.bleu_tokenizers import tokenizer_for
 from btg_seq2seq.grammar import Tree
+from btg_seq2seq.training.settings.measures import Measure, register_measure
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+PARSERS = ("posterior", "prior")  # with and without the target in sight
 
 
 @dataclass(frozen=True)
-class TextMetrics:
-    """Metrics of a set of translations."""
+class MetricOptions:
+    """Options of metrics.
 
-    sentences: int
-    exact_match: float
-    bleu: float
-    chrf: float
-    bleu_signature: str
-    chrf_signature: str
+    ``tokenize``: sacreBLEU's tokenizer for BLEU; ``None`` chooses it by the references' script.
+    """
+
+    tokenize: str | None = None
 
 
-def text_metrics(
-    translations: Sequence[str], references: Sequence[str], tokenize: str = "13a"
-) -> TextMetrics:
-    """Compare translations with one reference each; ``tokenize`` is sacreBLEU's, for BLEU."""
-    check_same_number(translations, references, "references")
-    bleu, chrf = bleu_with(tokenize), CHRF()
-    return TextMetrics(
-        sentences=len(references),
-        exact_match=exact_match(translations, references),
-        bleu=bleu.corpus_score(translations, [references]).score,
-        chrf=chrf.corpus_score(translations, [references]).score,
-        bleu_signature=str(bleu.get_signature()),
-        chrf_signature=str(chrf.get_signature()),
-    )
+@dataclass(frozen=True)
+class Score:
+    """A number, with the signature that lets another person reproduce it."""
+
+    value: float
+    signature: str = ""
 
 
-def bleu_with(tokenize: str) -> BLEU:
-    """SacreBLEU's BLEU with one of its tokenizers."""
+class Metric:
+    """A metric of translations, compared with one reference each.
+
+    ``name`` is used in JSON and as ``optimisation.metric``, ``title`` in tables.
+    """
+
+    name: str
+    title: str
+    greater_is_better = True
+
+    def check(self, options: MetricOptions) -> None:
+        """Refuse options that cannot be used; called before anything is translated."""
+
+    def compute(
+        self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
+    ) -> Score:
+        """Score translations; there are as many references, at least one."""
+        raise NotImplementedError
+
+
+class ExactMatch(Metric):
+    """Share of translations with the same words as the reference; white space does not count."""
+
+    name, title = "exact_match", "exact match"
+
+    def compute(
+        self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
+    ) -> Score:
+        pairs = zip(translations, references, strict=True)
+        return Score(_percent(_words(one) == _words(other) for one, other in pairs))
+
+
+class Bleu(Metric):
+    """sacreBLEU's corpus BLEU."""
+
+    name, title = "bleu", "BLEU"
+
+    def check(self, options: MetricOptions) -> None:
+        if options.tokenize is not None:
+            _bleu(options.tokenize)
+
+    def compute(
+        self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
+    ) -> Score:
+        return _sacrebleu_score(
+            _bleu(options.tokenize or tokenizer_for(references)), translations, references
+        )
+
+
+class ChrF(Metric):
+    """sacreBLEU's chrF."""
+
+    name, title = "chrf", "chrF"
+
+    def compute(
+        self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
+    ) -> Score:
+        from sacrebleu.metrics.chrf import CHRF
+
+        return _sacrebleu_score(CHRF(), translations, references)
+
+
+class TreeMetric:
+    """A metric of trees, compared with one gold tree each; a missing tree is ``None``."""
+
+    name: str
+    title: str
+    greater_is_better = True
+
+    def compute(self, trees: Sequence[Tree | None], gold: Sequence[Tree]) -> Score:
+        """Score trees; there are as many gold trees, at least one."""
+        raise NotImplementedError
+
+
+class RightTrees(TreeMetric):
+    """Share of trees that equal the gold tree."""
+
+    name, title = "trees", "right trees"
+
+    def compute(self, trees: Sequence[Tree | None], gold: Sequence[Tree]) -> Score:
+        return Score(_percent(tree == right for tree, right in zip(trees, gold, strict=True)))
+
+
+METRICS: dict[str, Metric] = {}
+TREE_METRICS: dict[str, TreeMetric] = {}
+
+
+def register_metric(metric: Metric) -> None:
+    """Add a metric of translations; its name becomes a value of ``optimisation.metric``."""
+    if metric.name in {*METRICS, *TREE_METRICS}:
+        raise UserError(f"there is another metric of the name {metric.name!r}")
+    register_measure(Measure(metric.name, metric.greater_is_better, "translations"))
+    METRICS[metric.name] = metric
+
+
+def register_tree_metric(metric: TreeMetric) -> None:
+    """Add a metric of trees; both parsers are measured: ``posterior_NAME`` and ``prior_NAME``."""
+    if metric.name in {*METRICS, *TREE_METRICS}:
+        raise UserError(f"there is another metric of the name {metric.name!r}")
+    for parser in PARSERS:
+        register_measure(Measure(f"{parser}_{metric.name}", metric.greater_is_better, "trees"))
+    TREE_METRICS[metric.name] = metric
+
+
+for _metric in (ExactMatch(), Bleu(), ChrF()):
+    register_metric(_metric)
+register_tree_metric(RightTrees())
+
+
+def check_options(options: MetricOptions) -> None:
+    """Refuse options that one of the metrics cannot use."""
+    for metric in METRICS.values():
+        metric.check(options)
+
+
+def text_scores(
+    translations: Sequence[str],
+    references: Sequence[str],
+    options: MetricOptions = MetricOptions(),  # noqa: B008  it is frozen
+) -> dict[str, Score]:
+    """Compute every metric of translations, by name."""
+    _check_same_number(translations, references, "references")
+    return {
+        name: metric.compute(translations, references, options) for name, metric in METRICS.items()
+    }
+
+
+def tree_scores(
+    trees: Mapping[str, Sequence[Tree | None]], gold: Sequence[Tree]
+) -> dict[str, dict[str, float]]:
+    """Compute every metric of trees, by name, for the trees of each parser."""
+    for found in trees.values():
+        _check_same_number(found, gold, "gold trees")
+    return {
+        name: {parser: metric.compute(found, gold).value for parser, found in trees.items()}
+        for name, metric in TREE_METRICS.items()
+    }
+
+
+def exact_match(translations: Sequence[str], references: Sequence[str]) -> float:
+    """Percentage of translations with the words of the reference."""
+    _check_same_number(translations, references, "references")
+    return METRICS["exact_match"].compute(translations, references, MetricOptions()).value
+
+
+def _bleu(tokenize: str) -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
     if tokenize not in BLEU.TOKENIZERS:
         names = ", ".join(sorted(BLEU.TOKENIZERS))
-        raise UserError(f"sacreBLEU has no tokenizer {tokenize!r}, but {names}")
+        raise UserError(f"sacreBLEU has no tokenizer {tokenize!r}; choose from {names}")
     try:
         return BLEU(tokenize=tokenize)
     except RuntimeError as error:  # it needs another package
         raise UserError(f"tokenizer {tokenize!r}: {' '.join(str(error).split())}") from error
 
 
-def exact_match(translations: Sequence[str], references: Sequence[str]) -> float:
-    """Share of translations that have the words of the reference; white space does not count."""
-    check_same_number(translations, references, "references")
-    pairs = zip(translations, references, strict=True)
-    return _percent([_words(one) == _words(other) for one, other in pairs])
+def _sacrebleu_score(metric: Any, translations: Sequence[str], references: Sequence[str]) -> Score:
+    score = metric.corpus_score(translations, [references]).score
+    return Score(score, str(metric.get_signature()))  # it is known once something was scored
 
 
-def tree_accuracy(trees: Sequence[Tree | None], gold: Sequence[Tree]) -> float:
-    """Share of trees that are the gold tree; a missing tree is wrong."""
-    check_same_number(trees, gold, "gold trees")
-    return _percent([tree == right for tree, right in zip(trees, gold, strict=True)])
-
-
-def check_same_number(given: Sequence[object], other: Sequence[object], name: str) -> None:
-    """Refuse lists that cannot be compared item by item."""
+def _check_same_number(given: Sequence[object], other: Sequence[object], name: str) -> None:
     if len(given) != len(other):
         raise UserError(f"{len(given)} sentences, but {len(other)} {name}")
     if not other:
@@ -80,5 +214,6 @@ def _words(text: str) -> list[str]:
     return unicodedata.normalize("NFC", text).split()
 
 
-def _percent(values: Sequence[bool]) -> float:
-    return 100 * sum(values) / len(values)
+def _percent(values: Iterable[bool]) -> float:
+    counted = list(values)
+    return 100 * sum(counted) / len(counted)

@@ -26,7 +26,7 @@ from btg_seq2seq.model.families import load_pretrained, random_model
 from btg_seq2seq.model.vocabulary import Vocabulary
 from btg_seq2seq.text.batches import IGNORED
 
-# Up to so many logits (256 MB) are kept for the gradient. Where there are more, they are computed
+# Up to this many logits (256 MB) are kept for the gradient. Where there are more, they are computed
 # again for it in pieces of the second size, which takes less memory and more time.
 KEPT_LOGITS = 2**26
 PIECE_OF_LOGITS = 2**24
@@ -63,7 +63,7 @@ class Backbone(Vocabulary):
 
     @property
     def all_tied_weights_keys(self) -> dict[str, str]:
-        """Which weights are the same tensor, for a ``PreTrainedModel`` that holds this backbone.
+        """The names of weights that share a tensor, for a ``PreTrainedModel`` around this backbone.
 
         Hugging Face asks the children of a model for it, and saves a tied weight once.
         """

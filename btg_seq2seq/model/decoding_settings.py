@@ -1,109 +1,144 @@
-"""What a decoder can be told; the fields are the command line's."""
+"""Decoding settings: options of the commands, and defaults saved beside a model.
+
+Nothing here needs torch: commands check their options before they load it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
 
+from btg_seq2seq.checks import finite, from_0_to_1, true_or_false, whole
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.opening import read_json
 
+DECODING_FILE = "decoding.json"
+CONFIG_FILE = "config.json"  # models of before 0.2 have some of the settings there
+IN_CONFIG = ("flat_weight", "segment_rate")
 LONGEST_CHART = 512  # tokens; its memory, 4 GB, grows with the cube of the length
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How sentences are translated."""
+    """Settings of translation; a model may be saved with its own defaults."""
+
+    section: ClassVar[str] = ""  # before the names of fields in errors
 
     beam_size: int = 5
-    """Hypotheses kept by beam search, and different strings kept in a cell of the chart."""
+    """Hypotheses kept by beam search, and distinct strings kept in a cell of the chart."""
 
     max_segments: int | None = None
-    """Most phrases that a sentence is cut into; nothing for what the model was trained with. Rules
-    that need more phrases get them."""
+    """Most phrases per sentence. Defaults to the model's own. Rules that need more phrases get
+    them."""
 
     max_phrase_length: int | None = None
-    """Longest source phrase in tokens; nothing for what the model was trained with. Where the
-    phrases would not reach over the sentence it is widened, as in training."""
+    """Longest source phrase in tokens. Defaults to the model's own. It is raised where phrases
+    could not cover the sentence, as in training."""
 
     span_threshold: float = 0.05
-    """A source span that is a phrase with a smaller probability is not translated; 0 keeps all."""
+    """Smallest probability of being a phrase with which a source span is translated. 0 translates
+    all spans."""
 
-    flat_weight: float | None = None
-    """Probability that a sentence is translated as a whole, n = 1; cuts into phrases, n > 1, have
-    the rest. Nothing for what the model says, which need not be what it was in training."""
+    flat_weight: float = 0.5
+    """Probability that cky translates a sentence as a whole, n = 1. Cuts into phrases, n > 1, have
+    the rest. It need not be the weight used in training."""
 
-    segment_rate: float | None = None
-    """Rate of the geometric distribution over the number of phrases n > 1; nothing for what the
-    model says."""
+    segment_rate: float = 0.5
+    """Rate of the geometric distribution over the number of phrases n > 1 in cky."""
 
     max_length: int | None = 1024
-    """Most tokens of a line; a longer one is an error. Time and memory grow with the square of the
+    """Most tokens per line; a longer line is an error. Time and memory grow with the square of the
     length."""
 
     max_cky_length: int = 100
-    """A sentence with more tokens is translated flat, or, where rules must be obeyed, cut at the
-    rules; the result says so."""
+    """A sentence with more tokens is translated flat or, where rules must be obeyed, cut at the
+    rules. The result reports this."""
 
     batch_tokens: int = 8192
     """Most tokens, times beam size, that are decoded side by side."""
 
     max_output_ratio: float = 3.0
-    """Target tokens that a source token may become, at most; see ``max_output_extra``."""
+    """Most target tokens per source token; see ``max_output_extra``."""
 
     max_output_extra: int = 10
     """Target tokens that a sentence or phrase may have beyond ``max_output_ratio`` times its
     length."""
 
     length_normalised: bool = False
-    """Rank hypotheses by log-probability a token. What is reported is then no probability."""
+    """Rank hypotheses by log-probability per token. Reported values are then no probabilities."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "beam_size",
-            "max_segments",
-            "max_phrase_length",
-            "max_length",
-            "batch_tokens",
-        ):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name} must be 1 or more, not {value}")
-        for name in ("span_threshold", "flat_weight"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise UserError(f"{name} must lie between 0 and 1, not {value}")
-        if self.segment_rate is not None and not 0 < self.segment_rate < 1:
-            raise UserError(f"segment_rate must lie between 0 and 1, not {self.segment_rate}")
-        if not (0 <= self.max_output_ratio < math.inf and self.max_output_extra >= 1):
+        name = {field.name: f"{self.section}{field.name}" for field in fields(self)}
+        whole(name["beam_size"], self.beam_size, 1)
+        whole(name["batch_tokens"], self.batch_tokens, 1)
+        whole(name["max_output_extra"], self.max_output_extra, 1)
+        for optional in ("max_segments", "max_phrase_length", "max_length"):
+            if getattr(self, optional) is not None:
+                whole(name[optional], getattr(self, optional), 1)
+        for share in ("span_threshold", "flat_weight", "segment_rate"):
+            finite(name[share], getattr(self, share), -math.inf)
+            from_0_to_1(name[share], getattr(self, share), ends=share != "segment_rate")
+        finite(name["max_output_ratio"], self.max_output_ratio)
+        true_or_false(name["length_normalised"], self.length_normalised)
+        whole(name["max_cky_length"], self.max_cky_length)
+        if self.max_cky_length > LONGEST_CHART:
             raise UserError(
-                "max_output_ratio must be a number, 0 or more, and max_output_extra 1 or more, "
-                f"not {self.max_output_ratio} and {self.max_output_extra}"
-            )
-        if not 0 <= self.max_cky_length <= LONGEST_CHART:
-            raise UserError(
-                f"max_cky_length must lie between 0 and {LONGEST_CHART}, not "
+                f"{name['max_cky_length']} must lie between 0 and {LONGEST_CHART}, not "
                 f"{self.max_cky_length}: the chart of a longer sentence takes too much memory"
             )
 
     def longest_output(self, length: int) -> int:
-        """Most target tokens of a source with so many."""
+        """Most target tokens of a source of this length."""
         return math.ceil(self.max_output_ratio * length) + self.max_output_extra
 
     # A ``BTGSeq2SeqConfig``; but jsonargparse imports every type that is named here, and
     # transformers takes seconds.
     def completed_by(self, config: object) -> CompleteSettings:
-        """The settings, with those of a ``BTGSeq2SeqConfig`` where there are none."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("max_segments", "max_phrase_length", "flat_weight", "segment_rate"):
+        """Fill in what defaults to the model's own ``BTGSeq2SeqConfig``."""
+        values = asdict(self)
+        for name in ("max_segments", "max_phrase_length"):
             if values[name] is None:
                 values[name] = getattr(config, name)
         return CompleteSettings(**values)
 
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> DecodingSettings:
+        """Read the defaults saved beside a model; a directory without any has the usual ones."""
+        path = Path(directory) / DECODING_FILE
+        if path.exists():
+            return cls._from_values(read_json(path), path)
+        path = Path(directory) / CONFIG_FILE
+        if not path.exists():
+            return cls()
+        values = read_json(path)
+        return cls._from_values({name: values[name] for name in IN_CONFIG if name in values}, path)
+
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any], path: Path) -> DecodingSettings:
+        unknown = sorted({*values} - {field.name for field in fields(cls)})
+        if unknown:
+            raise UserError(
+                f"{path}: there is no decoding setting {unknown[0]}: was the model saved by a "
+                "newer version?"
+            )
+        try:
+            return cls(**values)
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from error
+
+    def save(self, directory: str | PathLike[str]) -> None:
+        """Write the settings as the defaults of the model in a directory."""
+        text = json.dumps(asdict(self), indent=2) + "\n"
+        (Path(directory) / DECODING_FILE).write_text(text, encoding="utf-8")
+
 
 @dataclass(frozen=True)
 class CompleteSettings(DecodingSettings):
-    """Settings in which only the phrase length may be left open."""
+    """Settings in which only the phrase length may be ``None``, for no limit."""
 
     max_segments: int = 1
-    flat_weight: float = 0.5
-    segment_rate: float = 0.5

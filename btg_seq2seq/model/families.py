@@ -1,7 +1,8 @@
-"""What differs between families of Hugging Face encoder-decoders: one small adapter each.
+"""Differences between families of Hugging Face encoder-decoders: one small adapter each.
 
-Start tokens, language codes, the head over the vocabulary and the longest input live here and
-nowhere else; ``family_of`` picks the adapter by ``config.model_type``. Loading is here too.
+Start tokens, language codes, the head over the vocabulary and the longest input are defined here
+and nowhere else. ``family_of`` picks the adapter by ``config.model_type``; ``register_family`` adds
+one. Loading is here too.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from btg_seq2seq.opening import open_pretrained
 
 
 class Family:
-    """What the backbone asks about a model; the defaults are those of most families.
+    """Adapter between the backbone and a type of model; the defaults suit most families.
 
-    ``relative_positions``: only distances between tokens count, so a phrase that is masked off
-    inside a row has exactly the states it has in a row of its own.
-    ``language_codes``: the decoder is told by a token which language to write.
-    ``dropout_field``: what the configuration calls the share of activations that are dropped.
+    ``relative_positions``: only distances between tokens count, so a phrase masked off inside a row
+    has exactly the states that it has in a row of its own.
+    ``language_codes``: a token tells the decoder which language to write.
+    ``dropout_field``: the configuration's field for the share of dropped activations.
     """
 
     relative_positions = False
@@ -37,19 +38,19 @@ class Family:
     dropout_field = "dropout"
 
     def check(self, config: PreTrainedConfig) -> None:
-        """Refuse a model of this family that cannot serve, with ``ValueError``."""
+        """Refuse a model of this family that cannot serve, with ``UserError``."""
 
     def longest(self, config: PreTrainedConfig) -> int | None:
-        """Most tokens a row may have, where positions are numbered by a table."""
+        """Most tokens of a row, if the table of positions limits them; ``None`` for no limit."""
         limit: int = config.max_position_embeddings
         return limit
 
     def prompt(self, config: PreTrainedConfig, language: int | None) -> tuple[int, ...]:
-        """What the decoder is given before the first token of a sentence that it predicts."""
+        """Tokens that the decoder reads before it predicts the first token of a sentence."""
         return (required(config, "decoder_start_token_id"),)
 
     def spread_positions(self, model: Any, deviation: float) -> None:
-        """Draw the weights of relative positions anew, where there are any."""
+        """Redraw the weights of relative positions, if there are any."""
 
     def logits(self, model: Any, hidden: Tensor) -> Tensor:
         """Scores of the vocabulary: ``[..., hidden]`` to ``[..., vocabulary]``."""
@@ -72,7 +73,7 @@ class T5Family(Family):
 
     @torch.no_grad()
     def spread_positions(self, model: Any, deviation: float) -> None:
-        """Draw the weights of relative positions anew, with this standard deviation."""
+        """Redraw the weights of relative positions, with this standard deviation."""
         for stack in (model.get_encoder(), model.get_decoder()):
             bias = stack.block[0].layer[0].SelfAttention.relative_attention_bias
             bias.weight.normal_(std=deviation)
@@ -97,7 +98,7 @@ class MBartFamily(Family):
     """mBART starts a sentence with its language; mBART-50 with the end token and its language.
 
     The configuration of mBART-50 names the end token as the one that starts; that of mBART names
-    a language or nothing.
+    a language or has none.
     """
 
     language_codes = True
@@ -137,8 +138,8 @@ class MarianFamily(Family):
     def check(self, config: PreTrainedConfig) -> None:
         if not config.share_encoder_decoder_embeddings:
             raise UserError(
-                "this Marian has a vocabulary a side; one that both sides share is needed, "
-                "because the posterior reads the target in the encoder "
+                "this Marian has one vocabulary per side; a shared vocabulary is needed, because "
+                "the posterior reads the target in the encoder "
                 "(share_encoder_decoder_embeddings: true)"
             )
 
@@ -153,8 +154,19 @@ FAMILIES: dict[str, Family] = {
 }
 
 
+def register_family(model_type: str, family: Family) -> None:
+    """Let models of a type serve as backbones.
+
+    ``model_type`` is the one in their ``config.json``. The model must be one that Hugging Face's
+    ``AutoModelForSeq2SeqLM`` loads, with one vocabulary for both sides; ``family`` is an instance
+    of a subclass of ``Family`` that overrides what is different.
+    """
+    if FAMILIES.setdefault(model_type, family) is not family:
+        raise UserError(f"there is another family for models of type {model_type!r}")
+
+
 def family_of(config: PreTrainedConfig) -> Family:
-    """The adapter of a model, or ``ValueError`` with the names of those there are."""
+    """Return the adapter of a model; ``UserError`` lists the known types if there is none."""
     if config.model_type not in FAMILIES:
         raise UserError(
             f"a model of type {config.model_type!r} cannot serve as a backbone; "
@@ -167,7 +179,7 @@ def family_of(config: PreTrainedConfig) -> Family:
 
 
 def required(config: PreTrainedConfig, name: str) -> int:
-    """A token id that the configuration must have; the first, where it has several."""
+    """Return a token id that the configuration must set; the first, if it sets several."""
     value: int | list[int] | None = getattr(config, name, None)
     if value is None or value == []:
         raise UserError(f"the configuration of this {config.model_type} does not set {name}")
@@ -185,11 +197,11 @@ def default_config(
     pad: int = 0,
     sentence_end: int = 1,
 ) -> T5Config:
-    """A model to train from nothing: T5 with relative positions and tied, scaled embeddings.
+    """Configuration of a T5 to train from random weights, with tied, scaled embeddings.
 
-    Relative positions, because they let phrases be encoded and decoded side by side in one row.
-    The feed-forward layers are four times as wide as the states and use ReLU: gated GELU helps
-    large pretrained models, but is slower on a CPU at the same number of weights.
+    T5's relative positions let phrases be encoded and decoded side by side in one row. The
+    feed-forward layers are four times as wide as the states and use ReLU: gated GELU helps large
+    pretrained models, but is slower on a CPU with the same number of weights.
     """
     if hidden_size % heads:
         raise UserError(f"hidden_size {hidden_size} is not a multiple of the {heads} heads")
@@ -209,14 +221,14 @@ def default_config(
 
 
 def random_model(config: PreTrainedConfig, dtype: torch.dtype) -> Any:
-    """A model with fresh weights."""
+    """Build a model with random weights."""
     family_of(config)
     auto: Any = AutoModelForSeq2SeqLM  # its methods carry no types
     return auto.from_config(config, dtype=dtype)
 
 
 def set_dropout(config: PreTrainedConfig, share: float | None) -> None:
-    """Change the share of activations that training drops; nothing leaves it as it is."""
+    """Change the share of activations dropped in training; ``None`` leaves it as it is."""
     if share is not None:
         setattr(config, family_of(config).dropout_field, share)
 
@@ -224,7 +236,7 @@ def set_dropout(config: PreTrainedConfig, share: float | None) -> None:
 def load_pretrained(
     source: str | PathLike[str], dtype: torch.dtype, dropout: float | None = None
 ) -> Any:
-    """A model from a directory or the hub: safetensors only, no code of its own, no gaps."""
+    """Load a model from a directory or the hub: safetensors only, no remote code, no gaps."""
     try:
         config = open_pretrained(AutoConfig, source, "a backbone")
         family_of(config)  # refuses before the weights are fetched
@@ -240,13 +252,13 @@ def load_pretrained(
 
 
 def open_weights(loader: Any, source: str | PathLike[str], **options: Any) -> Any:
-    """A model with all of its weights, and no others: from safetensors, without gaps."""
+    """Load a model from safetensors; every weight must be there and fit."""
     model, report = open_pretrained(
         loader,
         source,
         "a model",
         use_safetensors=True,
-        ignore_mismatched_sizes=True,  # what does not fit is named below
+        ignore_mismatched_sizes=True,  # reported below
         output_loading_info=True,
         **options,
     )
@@ -264,7 +276,7 @@ def open_weights(loader: Any, source: str | PathLike[str], **options: Any) -> An
 
 
 def language_id(language: int | str, tokenizer: PreTrainedTokenizerBase | None) -> int:
-    """The token of a language: itself, or what the tokenizer has for its code."""
+    """Return the token id of a language, given the id itself or a code of the tokenizer."""
     if isinstance(language, int):
         return language
     if tokenizer is None:

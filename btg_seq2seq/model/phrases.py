@@ -109,7 +109,7 @@ class PhraseRow:
 
 
 def last_tokens(spans: Tensor, length: int) -> Tensor:
-    """Which tokens are the last of a phrase, ``[batch, length]``, from ``[batch, phrases, 2]``."""
+    """Mask of the last token of each phrase, ``[batch, length]``, from ``[batch, phrases, 2]``."""
     starts, stops = spans.unbind(-1)
     position = torch.arange(length, device=spans.device)
     is_last = (position == stops[..., None] - 1) & (stops > starts)[..., None]
@@ -117,9 +117,9 @@ def last_tokens(spans: Tensor, length: int) -> Tensor:
 
 
 def own_phrase_mask(spans: Tensor, length: int) -> Tensor:
-    """Which tokens share a phrase, ``[batch, length, length]`` bool, from ``[batch, phrases, 2]``.
+    """Mask of the pairs of tokens in one phrase, ``[batch, length, length]`` bool.
 
-    A token outside of all phrases sees itself alone.
+    ``spans`` are ``[batch, phrases, 2]``. A token outside of all phrases sees itself alone.
     """
     position = torch.arange(length, device=spans.device)
     member = (position >= spans[..., :1]) & (position < spans[..., 1:])  # [batch, phrases, length]

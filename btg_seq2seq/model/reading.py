@@ -1,4 +1,4 @@
-"""What the model says of a batch: the states and scores of its passes over pairs of sentences."""
+"""The passes of the model over a batch of sentence pairs: their states and scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """What the flat and the reversed pass say of sentence pairs that the grammar can hold."""
+    """States and scores of both passes, for sentence pairs short enough for the grammar."""
 
     source: Side
     target: Side
@@ -37,7 +37,7 @@ class Pair:
     leaf_scores: Tensor  # [batch, target splits]
 
     def repeat(self, times: int) -> Pair:
-        """Each sentence pair so many times in a row, without the scores of trees."""
+        """Each sentence pair ``times`` times in a row, without the scores of trees."""
         rows = torch.arange(len(self.states), device=self.states.device)
         none = self.prior_scores[:, :0]
         return replace(self, prior_scores=none, posterior_scores=none)[

@@ -9,10 +9,9 @@ the objective's business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,35 +23,14 @@ from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.manifest import MODEL_FILES, verify_files, write_manifest
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.config import BTGSeq2SeqConfig, open_btg_config
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import open_weights
+from btg_seq2seq.model.objective import Objective, default_objective
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
 from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.frames import Frames
-
-
-class Objective(Protocol):
-    """Makes a loss of a batch."""
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether whole sentences are all that is learned now: no parser need run."""
-
-    @property
-    def learns_reversed(self) -> bool:
-        """Whether the posterior's gradient is sent through the reversed pass."""
-
-    def __call__(
-        self,
-        model: BTGSeq2Seq,
-        reading: Reading,
-        index: Tensor | None = None,
-        trees: Sequence[Tree | str] | None = None,
-        segmentations: Sequence[Segmentation] | None = None,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> BTGSeq2SeqOutput:
-        """The loss of the batch; the arguments are those of ``BTGSeq2Seq.forward``."""
 
 
 class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
@@ -61,10 +39,16 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     config_class = BTGSeq2SeqConfig
     base_model_prefix = "backbone"
     _supports_sdpa = True  # what the backbone uses, transformers asks of the whole model
-    _objective: Objective | None = None  # the default one, until it is set or used
 
-    def __init__(self, config: BTGSeq2SeqConfig, backbone: Backbone | None = None) -> None:
+    def __init__(
+        self,
+        config: BTGSeq2SeqConfig,
+        backbone: Backbone | None = None,
+        objective: Objective | None = None,
+    ) -> None:
         super().__init__(config)
+        self.objective = default_objective() if objective is None else objective
+        self.decoding = DecodingSettings()  # defaults of translation, saved beside the weights
         if backbone is None:
             if config.backbone is None:
                 raise UserError("the configuration names no backbone")
@@ -111,23 +95,26 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def from_pretrained(  # type: ignore[override]
         cls, directory: str | PathLike[str], **options: Any
     ) -> BTGSeq2Seq:
-        """Load what ``save_pretrained`` wrote; ``UserError`` where files are missing or damaged.
+        """Load a saved model; missing or damaged files raise ``UserError``.
 
-        ``verify=False`` saves the time of comparing the files with their checksums.
+        ``verify=False`` skips the comparison of the files with their checksums.
         """
         verify = options.pop("verify", True)
         config = options.pop("config", None) or open_btg_config(directory)
         if verify and config.written_by is not None:  # older models have no checksums
             verify_files(Path(directory))
+        decoding = DecodingSettings.load(directory)
         loaded: BTGSeq2Seq = open_weights(super(), directory, config=config, **options)
+        loaded.decoding = decoding
         return loaded
 
     def save_pretrained(self, save_directory: str | PathLike[str], **options: Any) -> None:  # type: ignore[override]
-        """Write the model, and the checksums of its files."""
+        """Write the model, its decoding defaults, and the checksums of all files."""
         self.config.written_by = __version__
         save: Any = super().save_pretrained
         save(save_directory, **options)
         if options.get("is_main_process", True):
+            self.decoding.save(save_directory)
             write_manifest(Path(save_directory), MODEL_FILES)
 
     def forward(
@@ -150,36 +137,18 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
                 the decoder's prompt already.
             index: ``[batch]``, where the sentences stand in their files: what is drawn for a
                 sentence depends on it, and not on the rest of the batch.
-            trees: gold trees, printed or not, one a sentence.
+            trees: gold trees, printed or not, one per sentence.
             segmentations: gold target phrases, one for each leaf of a tree; where they are given,
                 they and the trees are learned from, and none are looked for.
             flat_only: ``[batch]``, which sentences are learned whole, without trees.
             num_items_in_batch: target tokens that the loss is divided by, where this is a part of
                 a larger batch; else those of this one.
         """
-        if self.is_flat:
+        if not self.objective.needs_trees(self):
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
         learns_reversed = self.objective.learns_reversed
         reading = self.read(input_ids, attention_mask, labels, flat_only, learns_reversed)
         return self.objective(self, reading, index, trees, segmentations, num_items_in_batch)
-
-    @property
-    def objective(self) -> Objective:
-        """The objective of this model; a default ``BTGObjective`` unless another one is set."""
-        if self._objective is None:
-            # By name: decoding uses models too, and must not load what trains them.
-            module = import_module("btg_seq2seq.training.objective.objective")
-            self._objective = module.BTGObjective()
-        return self._objective
-
-    @objective.setter
-    def objective(self, objective: Objective) -> None:
-        self._objective = objective
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether whole sentences are all that is learned now."""
-        return self.config.max_segments == 1 or self.objective.is_flat
 
     def read(
         self,

@@ -20,7 +20,7 @@ from btg_seq2seq.text.tokenizers import SEGMENT_END, SEGMENT_START
 
 
 class Vocabulary(nn.Module):
-    """What a model's tokens mean.
+    """The meaning of a model's tokens.
 
     Segment tokens and languages are written into ``model.config``, so they are saved with it.
     """
@@ -76,7 +76,7 @@ class Vocabulary(nn.Module):
 
     @property
     def has_segment_tokens(self) -> bool:
-        """Whether the tokens that start and end a phrase are known."""
+        """True if the tokens that start and end a phrase are known."""
         return getattr(self.model.config, "segment_start_token_id", None) is not None
 
     def _segment_tokens(self) -> tuple[int, int]:
@@ -89,19 +89,19 @@ class Vocabulary(nn.Module):
         return config.segment_start_token_id, config.segment_end_token_id
 
     def sentence_prompt(self, *, reverse: bool = False) -> tuple[int, ...]:
-        """What the decoder is given before it predicts the first token of a sentence.
+        """The decoder's input before the first predicted token of a sentence.
 
         ``reverse``: it writes the source language.
         """
         return self.family.prompt(self.model.config, self._language(reverse))
 
     def phrase_prompt(self, *, reverse: bool = False) -> tuple[int, ...]:
-        """What the decoder is given before it predicts the first token of a phrase."""
+        """The decoder's input before the first predicted token of a phrase."""
         language = self._language(reverse)
         return (self.segment_start,) if language is None else (self.segment_start, language)
 
     def shift_right(self, labels: Tensor, start: int | Sequence[int]) -> Tensor:
-        """What the decoder reads to predict ``labels``: ``[batch, prompt + target - 1]``.
+        """The decoder's input for ``labels``: ``[batch, prompt + target - 1]``.
 
         ``start`` is a token or a whole prompt; the last label goes, ``IGNORED`` becomes padding.
         """
@@ -197,7 +197,7 @@ class Vocabulary(nn.Module):
         if not self.family.language_codes:
             raise UserError(
                 f"{self.model.config.model_type} models have no language codes: they translate "
-                "what they were trained on, or are told by words in the text"
+                "what they were trained on, or take the language as words in the text"
             )
         ids = [language_id(language, tokenizer) for language in (source, target)]
         for language, token in zip((source, target), ids, strict=True):
@@ -210,7 +210,7 @@ class Vocabulary(nn.Module):
 
     @property
     def lacks_language(self) -> bool:
-        """Whether the model marks languages, and nothing says which it reads or writes.
+        """True if the model marks languages and does not know which it reads or writes.
 
         A checkpoint may know the one that it writes; what its tokenizer reads is another question.
         """

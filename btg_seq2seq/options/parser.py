@@ -10,7 +10,7 @@ import re
 from argparse import SUPPRESS, Action
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_settings
 from yaml import YAMLError  # type: ignore[import-untyped]
@@ -112,6 +112,13 @@ class OptionParser(ArgumentParser):
         if self.usage is None:
             self.usage = f"{self.synopsis} [--OPTION VALUE ...]".replace("%", "%%")
         return super().format_help()
+
+    def set_choices(self, field: str, choices: Mapping[str, str]) -> None:
+        """Restrict a text field to names that are known only now, each with its help."""
+        action: Any = next(action for action in self._actions if action.dest == field)
+        action._typehint = Literal[tuple(choices)]
+        listed = "; ".join(f"{name}: {summary}" for name, summary in choices.items())
+        action.help = f"{action.help} Choices are {listed}."
 
     # ---- parsing -----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ parser that the values go to.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,12 @@ class YamlFile:
     Args:
         path: the file.
         known: all fields, ``"model.layers"``; any other is an error.
+        replaced: fields of earlier versions, and what replaces them.
     """
 
     path: str | Path
     known: Collection[str]
+    replaced: Mapping[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(init=False, default_factory=dict)
     lines: dict[str, int] = field(init=False, default_factory=dict)
 
@@ -114,6 +116,8 @@ class YamlFile:
             elif key in self.known:
                 self._check(value_node, key)
                 self._put(key, loader.construct_object(value_node, deep=True))
+            elif key in self.replaced:
+                raise self.error(line, f"{key} is {self.replaced[key]} now: set that one")
             else:
                 hint = did_you_mean(key, [*self.known, *self.sections])
                 raise self.error(line, f"there is no field {key}{hint}")

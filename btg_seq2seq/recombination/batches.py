@@ -88,7 +88,7 @@ class RecombinedBatches:
             )
 
     def is_due(self, step: int) -> bool:
-        """Whether derivations are to be collected before this step."""
+        """True if derivations must be collected before this step."""
         start = self.config.start
         return start is not None and step >= start and (step - start) % self.config.every == 0
 
@@ -118,7 +118,7 @@ class RecombinedBatches:
 
     @property
     def tries(self) -> Tries:
-        """Sentences made so far, and how many of them were excluded ones and made anew."""
+        """The number of sentences made so far, and of those that were excluded and made again."""
         return self.earlier.plus(self.recombiner.tries) if self.recombiner else self.earlier
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -23,6 +23,7 @@ from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination.settings import BOUNDARY_THRESHOLD
 from btg_seq2seq.text.batches import Collator, EncodedBitext
+from btg_seq2seq.text.length_batches import length_batches
 
 Track = Callable[[Sequence[NDArray[np.int64]], str], Iterable[NDArray[np.int64]]]
 MOST_SCORES = 2**24  # of target splits that are held at a time; 64 MB
@@ -65,11 +66,16 @@ def collect_derivations(
         track: iterates over the batches and shows the progress.
     """
     uniforms = np.random.default_rng([seed, 1]).random(len(examples))
-    order = np.argsort(examples.lengths.max(1), kind="stable")
     collate = Collator(model.backbone.pad)
     rows: list[list[list[int]]] = [[] for _ in range(len(examples))]
-    batches = _batches(order, examples.lengths.max(1), batch_size, 1 + compared)
-    share = list(islice(batches, rank, None, processes))
+    trees = 1 + compared  # per sentence, each with scores of its own
+    batches = length_batches(
+        examples.lengths.max(1),
+        lambda count, longest: (
+            count <= batch_size and count * trees * split_count(longest) <= MOST_SCORES
+        ),
+    )
+    share = [np.array(batch) for batch in islice(batches, rank, None, processes)]
     with evaluating(model):
         for positions in track(share, "looking for derivations"):
             batch = collate([examples[int(position)] for position in positions])
@@ -92,22 +98,6 @@ def collect_derivations(
     if processes > 1:  # for each sentence, only one process has phrases
         rows = [max(found, key=len) for found in zip(*gather_object([rows]), strict=True)]
     return DerivationCorpus.packed(rows, len(model.config.prefix))
-
-
-def _batches(
-    order: NDArray[np.int64], lengths: NDArray[np.int64], size: int, trees: int
-) -> Iterator[NDArray[np.int64]]:
-    """Sentences to parse together, shortest first; each has the scores of ``trees`` trees."""
-    first = 0
-    while first < len(order):
-        count = size
-        while count > 1:
-            longest = int(lengths[order[first : first + count][-1]])
-            if count * trees * split_count(longest) <= MOST_SCORES:
-                break
-            count -= 1
-        yield order[first : first + count]
-        first += count
 
 
 def _choose(

@@ -59,7 +59,7 @@ class _Mending:
         return self.examples.source[sentence][self.prefix :], self.examples.target[sentence]
 
     def pairs(self, sentence: int, phrases: Phrases) -> list[TokenPair]:
-        """What the phrases of a sentence are."""
+        """The phrase pairs of a sentence, as tokens."""
         source, target = self.tokens(sentence)
         return [
             (tuple(source[start:stop]), tuple(target[first:last]))
@@ -104,7 +104,7 @@ class _Mending:
                     self.rows[sentence] = choice
 
     def change(self, moves: Moves) -> Counter[TokenPair]:
-        """How many more of each phrase pair there would be."""
+        """The change in the count of each phrase pair."""
         difference: Counter[TokenPair] = Counter()
         for sentence, choice in moves.items():
             difference.update(self.pairs(sentence, choice))
@@ -112,7 +112,7 @@ class _Mending:
         return difference
 
     def gain(self, difference: Counter[TokenPair]) -> float:
-        """What a change is worth."""
+        """The gain of a change."""
         return sum(
             math.lgamma(self.counts[pair] + more + 1) - math.lgamma(self.counts[pair] + 1)
             for pair, more in difference.items()

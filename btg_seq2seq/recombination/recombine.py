@@ -42,7 +42,7 @@ class Tries(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What came of recombining a sentence pair."""
+    """The result of recombining a sentence pair."""
 
     new: tuple[list[int], list[int], list[Aligned]] | None  # source, target, phrases; or nothing
     tries: Tries
@@ -135,7 +135,7 @@ class Recombiner:
     def _pairs(
         self, sentence: int, phrases: Sequence[Sequence[int]]
     ) -> Iterator[tuple[str, TokenPair, bool]]:
-        """What stands in each slot of a sentence, and whether it begins or ends within a word."""
+        """The phrase pair in each slot of a sentence; the flag is true if it would cut a word."""
         source = self.examples.source[sentence][self.derivations.prefix :]
         target = self.examples.target[sentence]
         stops = [(phrase[1], phrase[3]) for phrase in phrases]
@@ -189,7 +189,7 @@ class Recombiner:
         return Attempt(None, Tries(_TRIES, coincidences))
 
     def batch(self, seed: int, step: int, **size: int) -> list[Example]:
-        """Recombined sentence pairs of like lengths for a step of training.
+        """Recombined sentence pairs of similar lengths for a step of training.
 
         A function of the numbers; ``size`` is ``batch_size`` or ``batch_tokens``, as that of
         ``BucketSampler``. Sentences that share a batch before they are recombined have any length
@@ -231,7 +231,7 @@ class Recombiner:
     def _example(
         self, position: int, new: tuple[list[int], list[int], list[Aligned]] | None
     ) -> Example:
-        """What was made in place of a sentence pair, or the pair itself, with its derivation."""
+        """The new sentence pair, or the old one if there is none, with its derivation."""
         old = self.examples[position]
         own = [
             (start, stop, last - first)
@@ -255,7 +255,7 @@ class Recombiner:
     ) -> tuple[array[int], array[int], list[Aligned]]:
         """Source, target and phrases of a part or of what replaces it, down to the leaves.
 
-        There is ``room`` for so many leaves.
+        There is ``room`` for this many leaves.
         """
         if (
             part.slot != ROOT

@@ -16,11 +16,11 @@ BOUNDARY_THRESHOLD = 0.05
 
 @dataclass
 class RecombinationSettings:
-    """How sentences are recombined."""
+    """Settings of recombination."""
 
     rate: float = 1.0
     """Probability that a part of a tree is replaced. Its own parts may be replaced in turn, so at 1
-    every phrase of the result is drawn anew, but for those that begin or end within a word."""
+    every phrase of the result is drawn again, except those that begin or end within a word."""
 
     overlap: float = 0.25
     """Places in trees exchange phrases if what stands there overlaps by this much: 0 is nothing, 1
@@ -50,11 +50,11 @@ class RecombinationConfig(RecombinationSettings):
     They are cleaner than what was found in single sentences, and show phrases in new places."""
 
     start: int | None = None
-    """Step from which on sentences are recombined; nothing: never. The parsers should have found
-    their trees by then."""
+    """Step from which on sentences are recombined; ``None`` disables it. The parsers should have
+    found their trees by then."""
 
     every: int = 1000
-    """Steps after which the derivations of the training set are collected anew."""
+    """Steps after which the derivations of the training set are collected again."""
 
     compared: int = 0
     """Other trees, with a boundary moved, that each tree of the first collection is compared with
@@ -75,7 +75,7 @@ class RecombinationConfig(RecombinationSettings):
 
     @property
     def settings(self) -> RecombinationSettings:
-        """How sentences are recombined."""
+        """The part that says how to recombine, without when."""
         own = asdict(self)
         return RecombinationSettings(
             **{name: own[name] for name in RecombinationSettings.__dataclass_fields__}

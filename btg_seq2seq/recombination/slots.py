@@ -1,4 +1,4 @@
-"""Which phrases may stand in for each other: places in trees, and how alike what stands there is.
+"""Slots: places in trees whose phrases may be exchanged, by the overlap of their phrases.
 
 A slot is a place in a tree, told by the way to it from the root. Phrases of one slot can be swapped
 without changing any order. Two slots exchange phrases if they hold the same phrase pairs, about as
@@ -23,7 +23,7 @@ from btg_seq2seq.grammar import Node, Tree
 from btg_seq2seq.text.words import kind_of
 
 ROOT = ""
-_FEW = 3  # a phrase pair is rare if it occurs so many times less often than half of all do
+_FEW = 3  # a phrase pair is rare if it occurs this many times less often than half of all do
 TokenPair = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
 
 
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
     @property
     def leaves(self) -> int:
-        """How many."""
+        """The number of leaves."""
         return self.stop - self.first
 
     def below(self) -> Iterator[Part]:
@@ -194,5 +194,5 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
 
 
 def _joins_words(character: str) -> bool:
-    """Whether a word goes on with the character: a letter, a digit or a mark on a letter."""
+    """Tell whether a character continues a word: a letter, a digit or a mark on a letter."""
     return kind_of(character) in ("word", "mark")

@@ -1,15 +1,18 @@
-"""SVO-SOV data as files: one sentence a line, with gold trees and target phrases beside them."""
+"""SVO-SOV data as files and bitexts: sentences, gold trees and target phrases, one per line."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
-from btg_seq2seq.tasks.svo_sov import SETS, Item, SvoSovConfig, generate, spans_of
+from btg_seq2seq.tasks.svo_sov import SETS, Item, Split, SvoSovConfig, generate, spans_of
+from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.text import Bitext, read_lines, write_lines
 
 CONFIG_FILE = "svo_sov.json"
@@ -18,8 +21,8 @@ CONFIG_FILE = "svo_sov.json"
 def write(directory: str | Path, config: SvoSovConfig) -> dict[str, list[Item]]:
     """Generate, and write ``train.source``, ``.target``, ``.tree``, ``.segmentation``, and so on.
 
-    One sentence a line: its tokens, its printed tree, the lengths of its target phrases. Files
-    appear whole or not at all; the config, ``svo_sov.json``, is there when all others are.
+    One line per sentence: its words, its printed tree, the lengths of its target phrases. Files
+    appear whole or not at all; the config, ``svo_sov.json``, is written last.
     """
     directory, data = Path(directory), generate(config)
     path = directory / CONFIG_FILE
@@ -32,7 +35,7 @@ def write(directory: str | Path, config: SvoSovConfig) -> dict[str, list[Item]]:
 
 
 def bitext_of(items: Sequence[Item], name: str = "svo-sov", *, gold: bool = False) -> Bitext:
-    """Sentence pairs with their trees; with target phrases too, for the estimator ``gold``."""
+    """Sentence pairs with gold trees; ``gold`` adds target phrases, for the estimator ``gold``."""
     columns = _columns(items)
     segmentations = columns["segmentation"] if gold else None
     return Bitext(columns["source"], columns["target"], columns["tree"], name, segmentations)
@@ -53,7 +56,7 @@ def read_config(directory: str | Path) -> SvoSovConfig:
     """Read the config that ``write`` left beside the data."""
     path = Path(directory) / CONFIG_FILE
     if not path.is_file():
-        raise UserError(f"{path} is missing: {directory} holds no complete SVO-SOV data; write it")
+        raise UserError(f"{path} is missing: {directory} holds no complete SVO-SOV data")
     try:
         return SvoSovConfig(**json.loads(path.read_text(encoding="utf-8")))
     except (TypeError, ValueError) as error:
@@ -97,3 +100,29 @@ def _parse(source: str, target: str, tree_text: str, segmentation: str) -> Item:
             f"leaf of {tree}"
         )
     return Item(source, target, tree, spans_of(lengths))
+
+
+def _make(split: Split, directory: Path, seed: int) -> dict[str, Bitext]:
+    data = generate(SvoSovConfig(split, seed))
+    return {name: bitext_of(items, name) for name, items in data.items()}
+
+
+_PAPER: dict[Split, dict[str, float]] = {
+    "few-shot": {"seq2seq": 22.1, "BTG-1": 96.0, "BTG-N": 100.0},
+    "novel-position": {"seq2seq": 1.2, "BTG-1": 100.0, "BTG-N": 100.0},
+}
+_DESCRIPTIONS: dict[Split, str] = {
+    "few-shot": "SVO to SOV; subjects seen in three examples are tested in new company",
+    "novel-position": "SVO to SOV; noun phrases seen in one role are tested in the other",
+}
+TASKS = tuple(
+    Task(
+        name=f"svo-sov/{split}",
+        description=_DESCRIPTIONS[split],
+        make=partial(_make, split),
+        metric="exact_match",
+        config=f"examples/svo_sov/{split}.yaml",
+        paper=_PAPER[split],
+    )
+    for split in get_args(Split)
+)

@@ -1,7 +1,8 @@
-"""The model of a run: around random weights, a pretrained encoder-decoder, or an earlier run's."""
+"""The model of a run: random weights, a pretrained encoder-decoder, or that of an earlier run."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -15,16 +16,11 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.training.settings.config import ModelConfig
 
-DROPOUT = 0.1  # of random weights, unless told otherwise
-# What ``ModelConfig`` and ``BTGSeq2SeqConfig`` call the same.
-GRAMMAR_FIELDS = (
-    *("max_segments", "max_phrase_length", "max_grammar_length", "phrase_encoding"),
-    *("scorer_width", "share_scorers", "residual_posterior", "flat_weight", "segment_rate"),
-)
+DROPOUT = 0.1  # default for random weights
 
 
 def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGSeq2Seq:
-    """The model that a configuration asks for, around the tokens of a tokenizer."""
+    """Build the model of a configuration for the tokens of a tokenizer."""
     backbone: PreTrainedConfig | PreTrainedModel
     if config.pretrained is None:
         backbone = default_config(
@@ -44,15 +40,14 @@ def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGS
         backbone = BTGSeq2Seq.from_pretrained(config.init_from, config=saved).backbone.model
     else:
         backbone = load_pretrained(config.pretrained, torch.float32, config.dropout)
-    # What its tokenizer happens to be set to is no answer.
-    is_said = config.source_language is not None
-    if not is_said and isinstance(backbone, PreTrainedModel) and Backbone(backbone).lacks_language:
+    # The languages that its tokenizer happens to have may be wrong.
+    is_given = config.source_language is not None
+    if not is_given and isinstance(backbone, PreTrainedModel) and Backbone(backbone).lacks_language:
         raise UserError(
-            f"{config.pretrained} marks the languages of its texts: say which they are, with "
-            "model.source_language and model.target_language"
+            f"{config.pretrained} marks the languages of its texts: set model.source_language and "
+            "model.target_language"
         )
-    settings = {name: getattr(config, name) for name in GRAMMAR_FIELDS}
-    model = BTGSeq2Seq.from_backbone(backbone, tokenizer, **settings)
+    model = BTGSeq2Seq.from_backbone(backbone, tokenizer, **asdict(config.grammar))
     if config.pretrained is None and config.position_spread is not None:
         model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
     if config.source_language is not None and config.target_language is not None:
@@ -60,21 +55,14 @@ def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGS
     return model
 
 
-def resumed_model(config: ModelConfig, checkpoint: Path) -> BTGSeq2Seq:
-    """The model of a checkpoint; what only decoding goes by may have changed."""
-    model = BTGSeq2Seq.from_pretrained(checkpoint, verify=False)  # all of it was verified
-    model.config.flat_weight, model.config.segment_rate = config.flat_weight, config.segment_rate
-    return model
-
-
 def is_btg(directory: str) -> bool:
-    """Whether a model directory was written by this package."""
+    """Return whether a model directory was written by this package."""
     config = Path(directory) / CONFIG_NAME
     return config.exists() and read_json(config).get("model_type") == BTGSeq2SeqConfig.model_type
 
 
 def describe(model: BTGSeq2Seq, config: ModelConfig) -> str:
-    """Kind, origin and size of a model."""
+    """Describe kind, origin and size of a model."""
     kind = model.backbone.model.config.model_type
     origin = config.pretrained or "random weights"
     backbone = sum(weight.numel() for weight in model.backbone.parameters())

@@ -39,12 +39,12 @@ class Checkpoints:
 
     @property
     def last(self) -> Path | None:
-        """Where the newest checkpoint is."""
+        """The directory of the newest checkpoint."""
         steps = self.steps
         return self.path(steps[-1]) if steps else None
 
     def path(self, step: int) -> Path:
-        """Where the checkpoint of a step is."""
+        """The directory of the checkpoint of a step."""
         return self.folder / f"{NAME}{step}"
 
     @contextmanager
@@ -84,7 +84,7 @@ class Checkpoints:
         self.clean()
 
     def averaged(self, count: int) -> list[int]:
-        """The last steps, at most so many; one that an interruption saved counts only as last."""
+        """The last steps, at most ``count``; one saved by an interruption counts only as last."""
         steps = self.steps
         return [step for step in steps if step % self.every == 0 or step == steps[-1]][-count:]
 

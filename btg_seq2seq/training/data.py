@@ -1,4 +1,4 @@
-"""What a run reads: its bitexts and its tokenizer, and how the one becomes tokens of the other."""
+"""The data of a run: bitexts, the tokenizer, and the encoded examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainC
 
 @dataclass(frozen=True)
 class Bitexts:
-    """What is learned from, and what training is watched with."""
+    """The training set, the dev set, and sources that must not be recombined."""
 
     train: Bitext
     dev: Bitext | None = None
@@ -60,7 +60,7 @@ class Bitexts:
 
     @property
     def checksums(self) -> dict[str, str]:
-        """What the texts are, in short: whoever resumes a run must have the same."""
+        """Checksums of the texts: a run can only be resumed with the same."""
         sums = {}
         for name, bitext in (("train", self.train), ("dev", self.dev)):
             if bitext is not None:
@@ -78,7 +78,7 @@ def _checksum(lines: Sequence[str]) -> str:
 
 
 def first_pairs(bitext: Bitext, count: int) -> Bitext:
-    """The first so many sentence pairs."""
+    """The first ``count`` sentence pairs."""
     return _chosen(bitext, range(min(count, len(bitext))), bitext.name)
 
 
@@ -186,6 +186,6 @@ def check_derivations(data: EncodedBitext, frames: Frames) -> None:
 
 
 def too_long_for_the_grammar(data: EncodedBitext, frames: Frames, limit: int) -> int:
-    """How many sentence pairs have more tokens of their own than the grammar holds."""
+    """The number of sentence pairs with more tokens than the grammar allows."""
     longest = (data.lengths - [len(frames.source), 1]).max(1)  # [examples]
     return int((longest > limit).sum())

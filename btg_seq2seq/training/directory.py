@@ -10,6 +10,7 @@ from pathlib import Path
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
+from btg_seq2seq.model.decoding_settings import DECODING_FILE
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints
@@ -21,7 +22,8 @@ DATA_FILE = "data.json"  # checksums of the texts
 # All that a run writes into its directory, the model and the tokenizer under names of Hugging
 # Face's; nothing else is ever removed from it.
 WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
-WRITTEN += [MANIFEST_FILE, "config.json", "generation_config.json", "model.safetensors"]
+WRITTEN += [MANIFEST_FILE, DECODING_FILE, "config.json", "generation_config.json"]
+WRITTEN += ["model.safetensors"]
 WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]
 WRITTEN += ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"]
 WRITTEN += ["added_tokens.json", "vocab.json", "merges.txt", "spiece.model"]
@@ -57,7 +59,7 @@ def check_directory(
         if differences:
             raise UserError(
                 f"cannot resume: {started} is not what is asked for now ({'; '.join(differences)});"
-                " go back to these settings, or start anew with --overwrite"
+                " go back to these settings, or start again with --overwrite"
             )
         texts = directory / DATA_FILE
         now = bitexts.checksums
@@ -67,7 +69,7 @@ def check_directory(
             if was != is_now:
                 raise UserError(
                     f"cannot resume: the {name} text is not that of {directory} (it was "
-                    f"{was}, is now {is_now}); go back to it, or start anew with --overwrite"
+                    f"{was}, is now {is_now}); go back to it, or start again with --overwrite"
                 )
     elif Checkpoints(directory).last is not None or any(directory.glob("*.safetensors")):
         raise UserError(

@@ -1,4 +1,4 @@
-"""For trainers that are not ours: tells the objective of a model at which step training is."""
+"""A callback that sets the step of a model's objective, for trainers of transformers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from btg_seq2seq.training.objective.objective import BTGObjective
 
 
 class FollowSteps(TrainerCallback):
-    """A callback of Hugging Face's trainer: phases and schedules of the objective advance with it.
+    """Advances phases and schedules of the objective with the steps of a trainer.
 
-    ``Seq2SeqTrainer(model, ..., callbacks=[FollowSteps()])``; ``BTGTrainer`` does without.
+    ``Seq2SeqTrainer(model, ..., callbacks=[FollowSteps()])``. ``BTGTrainer`` does not need it.
     """
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        self._tell(kwargs["model"], state.global_step)
+        self._set_step(kwargs["model"], state.global_step)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        self._tell(kwargs["model"], None)
+        self._set_step(kwargs["model"], None)
 
-    def _tell(self, model: BTGSeq2Seq, step: int | None) -> None:
+    def _set_step(self, model: BTGSeq2Seq, step: int | None) -> None:
         if isinstance(model.objective, BTGObjective):
             model.objective.step = step

@@ -1,7 +1,7 @@
 """One run per directory: a lock that names the process that holds it.
 
-The system's own lock decides, so a process that died, however it did, holds nothing. A file beside
-it says who has the lock, for people; what is left of it shows that its process was killed.
+The lock is the operating system's, so a process that died holds nothing. A file beside it names the
+holder, for people; a file that was left behind shows that its process was killed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOCK_FILE, OWNER_FILE = ".lock", ".lock.json"
 
 @contextmanager
 def locked(directory: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock of a run's directory, which is made if need be; or say who holds it."""
+    """Hold the lock of a run's directory, created if necessary; an error names another holder."""
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file: choose another place with --output")
     is_new = not directory.exists()
@@ -53,7 +53,7 @@ def locked(directory: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _owner(path: Path) -> str | None:
-    """Who holds a lock, or held it last, as far as the file can be read."""
+    """Describe the process that holds a lock, or held it last."""
     try:
         values = json.loads(path.read_bytes())
         return f"process {values['process']} on {values['host']} since {values['since']}"

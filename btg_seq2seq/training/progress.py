@@ -1,6 +1,7 @@
-"""What a run tells while it lasts: a progress bar or lines, a file of metrics, TensorBoard.
+"""The progress of a run: a bar or lines on the screen, a file of metrics, TensorBoard.
 
-Also how it ends early: a signal lets the step end, saves a checkpoint and stops.
+The screen shows five figures: step, loss, dev score, a tree statistic and the time left. All others
+are in the file. Signals that end a run early are handled here too.
 """
 
 from __future__ import annotations
@@ -32,29 +33,31 @@ from transformers import EarlyStoppingCallback, TrainerCallback, TrainerControl,
 from transformers.integrations.integration_utils import TensorBoardCallback
 from transformers.utils import logging
 
-DEV = "eval_"  # what the trainer puts before measures of the dev set
+DEV = "eval_"  # prefix of measures of the dev set
 METRICS_FILE = "metrics.jsonl"
-FIRST = ["loss", "flat"]  # where a line starts
 SECONDS_BETWEEN_LINES = 60.0
-HIDDEN = ("epoch", "step", "learning_rate", "grad_norm")  # in the file, not on the screen
+# The tree statistic is the first of these that is known: right trees in percent, or nats.
+TREE_STATISTICS = ("posterior_trees", "tree_entropy")
 
 T = TypeVar("T")
 
 
-def described(values: Mapping[str, float]) -> str:
-    """Measures in one line: ``loss 2.314  flat 1.98``."""
-    shown = {name.removeprefix(DEV): value for name, value in values.items() if name not in HIDDEN}
-    names = sorted(shown, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
-    return "  ".join(f"{name} {_number(shown[name])}" for name in names)
+def figures(values: Mapping[str, float], metric: str, score: float | None = None) -> str:
+    """Format loss, dev score and tree statistic: ``loss 2.314  dev bleu 21.3  tree_entropy 0.5``.
 
-
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"  # counts are shown in full
+    ``score`` is that of an earlier evaluation; without it, ``values`` are those of the dev set.
+    """
+    trees = [name for name in TREE_STATISTICS if name in values][:1]
+    own = [] if score is not None else [metric] * (metric != "loss" and metric in values)
+    parts = [f"{name} {values[name]:.4g}" for name in ("loss", *own) if name in values]
+    if score is not None:
+        parts.append(f"dev {metric} {score:.4g}")
+    return "  ".join(parts + [f"{name} {values[name]:.4g}" for name in trees if name not in own])
 
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Keep Hugging Face from drawing bars of its own, of every file that it reads or writes."""
+    """Keep Hugging Face from drawing a bar for every file that it reads or writes."""
     was_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
@@ -65,9 +68,15 @@ def without_bars() -> Iterator[None]:
 
 
 class ProgressReport(TrainerCallback):
-    """A bar with the time that is left on a terminal, a line for each log elsewhere."""
+    """A bar with the time left on a terminal, a line for each log elsewhere.
 
-    def __init__(self, console: Console | None = None) -> None:
+    ``metric`` is the dev score to show.
+    """
+
+    def __init__(self, console: Console | None = None, metric: str = "loss") -> None:
+        self.metric = metric
+        self.score: float | None = None  # of the last evaluation
+        self.right_trees: dict[str, float] = {}
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.bar = Progress(
             TextColumn("[bold]{task.description}"),
@@ -76,7 +85,7 @@ class ProgressReport(TrainerCallback):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            # What is too long for the terminal is cut off here and nowhere else.
+            # Only this column is shortened to fit the terminal.
             TextColumn(
                 "{task.fields[terms]}",
                 table_column=Column(ratio=1, overflow="ellipsis", no_wrap=True),
@@ -93,7 +102,7 @@ class ProgressReport(TrainerCallback):
         self.console.print(line, markup=False)
 
     def track(self, items: Sequence[T], description: str) -> Iterator[T]:
-        """Go through items with a bar, or a line at first and every minute."""
+        """Iterate with a bar, or with a line at the beginning and every minute."""
         task = self.bar.add_task(description, total=len(items), terms="")
         began = said = time.monotonic()
         if not self.console.is_terminal:
@@ -124,14 +133,19 @@ class ProgressReport(TrainerCallback):
 
     def on_log(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
         logs = state.log_history[-1]
-        is_dev = any(name.startswith(DEV) for name in logs)
-        if is_dev:
-            self.say(f"step {state.global_step}  dev  {described(logs)}")
-        elif self.console.is_terminal:
-            self.bar.update(self.task, terms=described(logs))
+        step = f"step {state.global_step}/{state.max_steps}"
+        if any(name.startswith(DEV) for name in logs):
+            values = {name.removeprefix(DEV): value for name, value in logs.items()}
+            self.score = values.get(self.metric)
+            right = TREE_STATISTICS[0]
+            self.right_trees = {right: values[right]} if right in values else {}
+            self.say(f"{step}  dev  {figures(values, self.metric)}  left {self._time_left(state)}")
+            return
+        shown = figures({**logs, **self.right_trees}, self.metric, self.score)
+        if self.console.is_terminal:
+            self.bar.update(self.task, terms=shown)
         else:
-            left = self._time_left(state)
-            self.say(f"step {state.global_step}/{state.max_steps}  {described(logs)}  left {left}")
+            self.say(f"{step}  {shown}  left {self._time_left(state)}")
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
         self.bar.stop()
@@ -148,7 +162,7 @@ def _clock(seconds: float) -> str:
 
 
 class MetricsFile(TrainerCallback):
-    """One line of JSON for each log; what a killed run wrote after its checkpoint is dropped."""
+    """One line of JSON for each log; lines after the checkpoint of a killed run are dropped."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / METRICS_FILE
@@ -163,7 +177,7 @@ class MetricsFile(TrainerCallback):
 
 
 class AtFirstStep(TrainerCallback):
-    """Does something once: when all of a checkpoint was read and the first step begins."""
+    """Calls a function once, when a checkpoint has been read and the first step begins."""
 
     def __init__(self, action: Callable[[], None]) -> None:
         self.action: Callable[[], None] | None = action
@@ -175,7 +189,7 @@ class AtFirstStep(TrainerCallback):
 
 
 class LogBeforeSaving(TrainerCallback):
-    """Log with every checkpoint, so that no mean goes across one and a resumed run logs alike."""
+    """Logs with every checkpoint: no mean spans one, so a resumed run logs the same."""
 
     def on_step_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
@@ -185,7 +199,7 @@ class LogBeforeSaving(TrainerCallback):
 
 
 class EarlyStopping(EarlyStoppingCallback):
-    """Hugging Face's; it warns of a setting that is not used here, since the run picks the best."""
+    """Hugging Face's, without a warning about a setting that is not used here."""
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         pass
@@ -203,12 +217,12 @@ class StopOnSignal(TrainerCallback):
     """On Ctrl-C or SIGTERM: end the step, save, stop. A second Ctrl-C stops at once."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        self.say, self.number = say, 0  # of the signal, if there was one
+        self.say, self.number = say, 0  # number of the signal
         self.previous: dict[int, Any] = {}
 
     @property
     def is_asked(self) -> bool:
-        """Whether there was a signal."""
+        """Return whether there was a signal."""
         return self.number > 0
 
     def __enter__(self) -> StopOnSignal:
@@ -243,10 +257,10 @@ class StopOnSignal(TrainerCallback):
 
 
 def tensorboard(directory: Path, step: int | None) -> TrainerCallback:
-    """Curves for TensorBoard; what a killed run wrote after its checkpoint ``step`` is dropped.
+    """Write curves for TensorBoard; those after the checkpoint of a killed run are dropped.
 
-    Without a checkpoint that is all.
+    ``step`` is that of the checkpoint; without one, everything is dropped.
     """
-    purged = 0 if step is None else step + 1  # and all that follows
+    purged = 0 if step is None else step + 1  # and everything after it
     writer = SummaryWriter(str(directory / "tensorboard"), purge_step=purged)
     return TensorBoardCallback(writer)  # type: ignore[no-untyped-call]

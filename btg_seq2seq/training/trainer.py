@@ -1,16 +1,46 @@
-"""The trainer: Hugging Face's ``Seq2SeqTrainer`` with what is ours.
+"""The trainer: Hugging Face's ``Seq2SeqTrainer`` with batches, logs and checkpoints of our own.
 
-Ours are length-bucketed batches that (seed, epoch) alone decide, a learning rate of the parsers,
-the terms of the objective in the log, atomic checkpoints, and errors that name the lines of a
-batch. Steps, accumulation, schedules, precision and processes are Hugging Face's.
+Steps, accumulation, schedules, precision and processes are Hugging Face's. Ours are length-bucketed
+batches that depend on (seed, epoch) alone, a learning rate for the parsers, the logged terms of the
+objective, atomic checkpoints, and errors that name the lines of a batch.
 """
+
+# The order of calls in a run; methods marked with * are overridden here.
+#
+#   train()
+#     get_train_dataloader*                      batches of similar length
+#     create_optimizer*                          a learning rate for the parsers
+#     if resumed:
+#       _load_from_checkpoint*                   weights, recombined sentences
+#       _load_optimizer_and_scheduler*
+#       _load_callback_state*                    and then the settings of this run
+#       _load_rng_state*                         before the first batch
+#     for each update:
+#       get_batch_samples*                       its batches; some are recombined sentences
+#       for each batch:
+#         on_step_begin                          callbacks: the directory is prepared
+#         training_step*                         sets objective.step; cuts the batch into parts
+#           for each part:
+#             compute_loss*                      BTGSeq2Seq.forward -> BTGObjective -> Estimator
+#             backward
+#       _get_grad_norm*                          clips; stops if the gradient is not finite
+#       optimizer.step, scheduler.step
+#       on_step_end                              callbacks: signals, log with every checkpoint
+#       log*                                     every log_every updates: means of the terms
+#       evaluate*                                every eval_every updates
+#         measure                                loss and terms on the dev set, and the metrics
+#         log*
+#         on_evaluate                            callbacks: example translations, early stopping
+#       _determine_best_metric*                  evaluations before the parsers learn do not count
+#       _save_checkpoint*                        every save_every updates and when it is the best
+#         save_model -> _save*                   model, decoding defaults, tokenizer
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +53,6 @@ from transformers import (
     PrinterCallback,
     Seq2SeqTrainer,
     Seq2SeqTrainingArguments,
-    TrainingArguments,
 )
 from transformers.trainer_callback import ExportableState
 
@@ -34,80 +63,48 @@ from btg_seq2seq.opening import summary
 from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
+from btg_seq2seq.text.length_batches import length_batches
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
 from btg_seq2seq.training.objective.objective import BTGObjective
-from btg_seq2seq.training.objective.terms import TermMeans, logged_names
+from btg_seq2seq.training.objective.phases import first_taught_step
+from btg_seq2seq.training.parameter_groups import parameter_groups
 from btg_seq2seq.training.progress import DEV, EarlyStopping
-from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+from btg_seq2seq.training.term_means import TermMeans
 
 STATE_FILE = "trainer_state.json"
-PARSERS = ("prior.", "posterior.", "leaves.")  # what the weights of the parsers are called
-LINES_NAMED = 20
+LINES_NAMED = 20  # in an error
+
+# Private methods of Hugging Face's trainer. A test fails if one is renamed or has new parameters.
+OVERRIDDEN = (
+    *("_get_grad_norm", "_determine_best_metric", "_save_checkpoint", "_save"),
+    *("_load_from_checkpoint", "_load_optimizer_and_scheduler"),
+    *("_load_rng_state", "_load_callback_state"),
+)
+CALLED = (
+    *("_prepare_inputs", "_get_num_items_in_batch"),
+    *("_save_optimizer_and_scheduler", "_save_rng_state"),
+)
 
 Metrics = Callable[[BTGSeq2Seq, PreTrainedTokenizerBase, Bitext], Mapping[str, float]]
 
 
-def training_arguments(config: TrainConfig, has_dev: bool) -> Seq2SeqTrainingArguments:
-    """The settings of a run as Hugging Face names them."""
-    optimisation = config.optimisation
-    schedule = optimisation.schedule
-    arguments = Seq2SeqTrainingArguments(
-        output_dir=config.output,
-        max_steps=optimisation.steps,
-        gradient_accumulation_steps=optimisation.accumulate,
-        learning_rate=optimisation.learning_rate,
-        lr_scheduler_type="constant_with_warmup" if schedule == "constant" else schedule,
-        warmup_steps=optimisation.warmup,
-        adam_beta1=optimisation.betas[0],
-        adam_beta2=optimisation.betas[1],
-        weight_decay=optimisation.weight_decay,
-        max_grad_norm=optimisation.clip,
-        bf16=optimisation.bf16,
-        # Apple's has no float64, which draws and dynamic programs need.
-        use_cpu=not torch.accelerator.is_available() or torch.backends.mps.is_available(),
-        seed=config.seed,
-        logging_steps=optimisation.log_every,
-        logging_nan_inf_filter=False,  # the trainer stops instead
-        eval_strategy="steps" if has_dev else "no",
-        eval_steps=optimisation.eval_every,
-        save_strategy="steps",
-        save_steps=optimisation.checkpoint_every,
-        metric_for_best_model=optimisation.metric if has_dev else None,
-        greater_is_better=optimisation.greater_is_better if has_dev else None,
-        restore_callback_states_from_checkpoint=True,
-        remove_unused_columns=False,
-        label_names=["labels"],
-        disable_tqdm=True,
-        report_to=[],
-    )
-    arguments._n_gpu = min(1, arguments.n_gpu)  # several GPUs are for several processes
-    return arguments
-
-
 @contextmanager
 def readable(path: str | Path | None) -> Iterator[None]:
-    """Name what cannot be read: whoever hands us a checkpoint can write its checksums too."""
+    """Turn errors of reading a checkpoint into ``UserError``.
+
+    Checksums are no protection: whoever hands us a checkpoint can write them too.
+    """
     try:
         yield
     except UserError:
         raise
-    except Exception as error:  # whatever a file that is something else leads to
-        raise UserError(f"{path} is not what a run has written: {summary(error)}") from error
-
-
-def check_processes(checkpoint: Path, arguments: TrainingArguments) -> None:
-    """Refuse to resume with another number of processes: their random states are not there."""
-    written = len([*checkpoint.glob("rng_state*.pth")])
-    if written != arguments.world_size:
-        raise UserError(
-            f"cannot resume: {checkpoint} was written by {written} processes, and now there are "
-            f"{arguments.world_size}: start as many"
-        )
+    except Exception as error:  # a broken file may lead to any of them
+        raise UserError(f"{path} was not written by a run: {summary(error)}") from error
 
 
 class EpochLoader(DataLoader[Example]):
-    """A loader that tells its batches the epoch."""
+    """A loader whose sampler depends on the epoch."""
 
     batch_sampler: BucketSampler
 
@@ -119,8 +116,8 @@ class EpochLoader(DataLoader[Example]):
 class BTGTrainer(Seq2SeqTrainer):
     """Trains a ``BTGSeq2Seq`` on a bitext.
 
-    ``metrics`` may measure more on the dev set than the loss: it is given the model, the tokenizer
-    and the bitext ``dev``, of which ``dev_data`` holds the tokens.
+    ``metrics`` measures more than the loss on the dev set. It is called with the model, the
+    tokenizer and the bitext ``dev``, of which ``dev_data`` holds the tokens.
     """
 
     model: BTGSeq2Seq
@@ -176,7 +173,7 @@ class BTGTrainer(Seq2SeqTrainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
     ) -> tuple[list[Any], Tensor | int | None]:
-        """The batches of an update; sentences may be recombined."""
+        """Return the batches of an update; some may be recombined sentences."""
         batches, count = super().get_batch_samples(epoch_iterator, num_batches, device)
         if self.recombined is None:
             return batches, count
@@ -188,46 +185,28 @@ class BTGTrainer(Seq2SeqTrainer):
         return batches, self._get_num_items_in_batch(batches, device)
 
     def _dev_batches(self, data: EncodedBitext) -> Iterator[dict[str, Any]]:
-        """This process's share of the dev set, sentences of like length together."""
+        """Return this process's share of the dev set, sentences of similar length together."""
         collate: Any = self.data_collator
-        lengths = data.lengths.max(1)
         # As much at once as in training, where processes and parts share a batch.
         shares = self.args.world_size * self.optimisation.parts
         limits = {name: max(1, most // shares) for name, most in self.optimisation.batch.items()}
-        size, tokens = limits.get("batch_size", len(data)), limits.get("batch_tokens", math.inf)
-        batches: list[list[int]] = [[]]
-        for row in sorted(range(len(data)), key=lengths.__getitem__):
-            count = len(batches[-1])
-            if count == size or (count and (count + 1) * lengths[row] > tokens):
-                batches.append([])
-            batches[-1].append(row)
-        for batch in batches[self.args.process_index :: self.args.world_size]:
+        size, tokens = limits.get("batch_size", math.inf), limits.get("batch_tokens", math.inf)
+        batches = length_batches(
+            data.lengths.max(1),
+            lambda count, longest: count <= size and count * longest <= tokens,
+        )
+        for batch in islice(batches, self.args.process_index, None, self.args.world_size):
             yield self._prepare_inputs(collate([data[row] for row in batch]))
 
     # ---- steps ------------------------------------------------------------------------------
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """AdamW: the parsers may have a learning rate of their own, norms and biases no decay."""
+        """Create AdamW: with a learning rate for the parsers, without decay of norms and biases."""
         if self.optimizer is None:
             model = self.model if model is None else model
             decaying = set(self.get_decay_parameter_names(model))
-            rate = self.args.learning_rate
-            parser_rate = self.optimisation.parser_learning_rate or rate
-            groups: dict[tuple[bool, bool], list[nn.Parameter]] = defaultdict(list)
-            for name, weight in model.named_parameters():
-                groups[name.startswith(PARSERS), name in decaying].append(weight)
             kind, options = self.get_optimizer_cls_and_kwargs(self.args, self.model)
-            self.optimizer = kind(
-                [
-                    {
-                        "params": weights,
-                        "lr": parser_rate if is_parser else rate,
-                        "weight_decay": self.args.weight_decay * decays,
-                    }
-                    for (is_parser, decays), weights in groups.items()
-                ],
-                **options,
-            )
+            self.optimizer = kind(parameter_groups(model, decaying, self.optimisation), **options)
         optimizer: torch.optim.Optimizer = self.optimizer
         return optimizer
 
@@ -237,14 +216,14 @@ class BTGTrainer(Seq2SeqTrainer):
         inputs: dict[str, Any],
         num_items_in_batch: Tensor | int | None = None,
     ) -> Tensor:
-        """The losses of the parts of a batch, whose gradients add up."""
+        """Compute a batch in parts, whose gradients add up."""
         self.objective.step = self.state.global_step
-        is_cut = not self.model.is_flat and "flat_only" not in inputs
+        is_cut = self.objective.needs_trees(self.model) and "flat_only" not in inputs
         losses: list[Tensor] = []
         parts = parts_of(inputs, self.optimisation.parts if is_cut else 1)
         for number, part in enumerate(parts, 1):
             self.indices.append(part["index"])
-            # Processes share their gradients once a batch.
+            # Processes share their gradients once per batch.
             with nullcontext() if number == len(parts) else self.accelerator.no_sync(model):
                 losses.append(super().training_step(model, part, num_items_in_batch))
         return torch.stack(losses).sum()
@@ -259,7 +238,7 @@ class BTGTrainer(Seq2SeqTrainer):
         loss, output = super().compute_loss(model, inputs, True, num_items_in_batch)
         if not torch.isfinite(loss):  # before the backward pass: weights and averages are untouched
             raise self._not_finite("loss", loss.item(), self.indices[-1:])
-        self.terms.add(logged_names(output.terms), inputs["labels"])
+        self.terms.add(output.terms, inputs["labels"])
         return (loss, output) if return_outputs else loss
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
@@ -282,7 +261,7 @@ class BTGTrainer(Seq2SeqTrainer):
             "Look at these lines, or lower optimisation.learning_rate"
         )
 
-    # ---- what is told -----------------------------------------------------------------------
+    # ---- logs and evaluations ---------------------------------------------------------------
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         if "train_runtime" in logs:  # times differ between runs that are otherwise the same
@@ -298,7 +277,7 @@ class BTGTrainer(Seq2SeqTrainer):
         metric_key_prefix: str = DEV.removesuffix("_"),
         **options: Any,
     ) -> dict[str, float]:
-        """Measure the model on the dev set, or on other data, and log what it comes to."""
+        """Measure the model on the dev set, or on other data, and log the result."""
         measures = self.measure(eval_dataset)
         logs = {f"{metric_key_prefix}_{name}": value for name, value in measures.items()}
         self.log(logs)
@@ -306,10 +285,10 @@ class BTGTrainer(Seq2SeqTrainer):
         return logs
 
     def measure(self, data: EncodedBitext | None = None) -> dict[str, float]:
-        """Loss and terms on the dev set, and what the metrics measure; or the former on other data.
+        """Return loss, terms and metrics on the dev set, or loss and terms on other data.
 
-        The objective is that of the end of training, so that one evaluation compares with another
-        whatever the schedules say. Nothing that training draws depends on evaluations.
+        The objective is that of the end of training, so that evaluations can be compared whatever
+        the schedules are. The random numbers of training do not depend on evaluations.
         """
         metrics = self.metrics if data is None else None
         data = self.dev_data if data is None else data
@@ -324,7 +303,7 @@ class BTGTrainer(Seq2SeqTrainer):
             for inputs in self._dev_batches(data):
                 with self.accelerator.autocast():  # a finished run is not prepared for it
                     output = self.model(**inputs)
-                means.add({"loss": output.loss, **logged_names(output.terms)}, inputs["labels"])
+                means.add({"loss": output.loss, **output.terms}, inputs["labels"])
             if metrics is not None and self.dev is not None and self.args.process_index == 0:
                 measured = [metrics(self.model, self.tokenizer, self.dev)]
         broadcast_object_list(measured)
@@ -339,7 +318,7 @@ class BTGTrainer(Seq2SeqTrainer):
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"
             )
-        is_best, untaught = False, self.objective.settings.untaught_steps
+        is_best, untaught = False, first_taught_step(self.objective.settings)
         # A model whose parsers will learn, but have not, is not the best, however it translates.
         if not self.state.global_step <= untaught < self.args.max_steps:
             is_best = super()._determine_best_metric(metrics, trial)
@@ -392,7 +371,7 @@ class BTGTrainer(Seq2SeqTrainer):
             super()._load_rng_state(checkpoint)
 
     def _load_callback_state(self) -> None:
-        """Go on from a checkpoint, but by the settings of now: some of them may have changed."""
+        """Restore callbacks, but with the settings of this run: some may have changed."""
         super()._load_callback_state()
         self.state.compute_steps(self.args, self.args.max_steps)  # type: ignore[no-untyped-call]
         for callback in self.callback_handler.callbacks:

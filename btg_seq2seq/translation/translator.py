@@ -46,7 +46,7 @@ from btg_seq2seq.translation.writing import to_translation
 class Translator:
     """A model, its tokenizer, and how to use them.
 
-    ``settings`` are the defaults of every call.
+    ``settings`` are the defaults of every call; unless given, those saved beside the model.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Translator:
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.settings = settings or DecodingSettings()
+        self.settings = settings or model.decoding
         self.reader = SourceReader(tokenizer)
         self.writer = TargetWriter(tokenizer)
 

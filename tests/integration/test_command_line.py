@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from btg_seq2seq.cli.main import COMMANDS, main
+from btg_seq2seq.cli.commands import COMMANDS
+from btg_seq2seq.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 SHORT = ["--beam-size", "3", "--max-output-ratio", "1", "--max-output-extra", "2"]

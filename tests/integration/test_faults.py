@@ -22,6 +22,7 @@ from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.cli.main import main
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
+from btg_seq2seq.model.decoding_settings import IN_CONFIG
 from btg_seq2seq.recombination.batches import RecombinationConfig
 from btg_seq2seq.text import load_tokenizer, train_tokenizer, write_lines
 from btg_seq2seq.training.lock import locked
@@ -354,6 +355,8 @@ def test_settings_of_a_model_that_make_no_sense(
     shutil.copytree(model, directory)
     config = directory / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {field: value}))
+    if field in IN_CONFIG:  # a model of before there was a decoding.json
+        (directory / "decoding.json").unlink()
     write_manifest(directory)
     (tmp_path / "source").write_text("the dog\n")
     check_refused(["translate", str(directory), str(tmp_path / "source")], directory, field, capfd)

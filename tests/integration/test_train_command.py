@@ -180,7 +180,7 @@ def test_quiet_training_says_nothing(
         (["--data.dev_target", "{directory}/train.target"], 1, "line by line"),
         (["--optimisation.batch_tokens", "1"], 1, "batch_tokens=1 is too small"),
         (["--optimisation.metric", "beauty"], 1, "beauty, which not every evaluation"),
-        (["--optimisation.metric", "prior"], 1, "choose one of loss, flat, bleu"),
+        (["--optimisation.metric", "prior"], 1, "choose one of loss, flat, exact_match, bleu"),
         (
             ["--optimisation.metric", "chrf", "--optimisation.translate_dev", "0"],
             1,

@@ -14,8 +14,10 @@ from tiny_translators import contains_words
 
 import btg_seq2seq
 from btg_seq2seq import Translation
+from btg_seq2seq.cli.main import main
 from btg_seq2seq.console import lines
 from btg_seq2seq.console.output import Output
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 SHORT = ["--beam_size", "3", "--max_output_ratio", "1", "--max_output_extra", "2"]
 
@@ -33,6 +35,27 @@ def test_a_line_for_every_line(run, files, mode):
     _, zipped, _ = run("translate", "source.txt.gz", "--mode", mode, "--chunk", 1, *SHORT)
     assert zipped == output
     assert run("translate", *SHORT) == (0, [], "")
+
+
+def test_defaults_saved_beside_the_model(capsys, model, tmp_path):
+    """Options of the command line win."""
+    directory = tmp_path / "model"
+    loaded = btg_seq2seq.Translator.from_pretrained(model)
+    loaded.model.decoding = DecodingSettings(beam_size=2, max_output_ratio=0.0, max_output_extra=1)
+    loaded.model.save_pretrained(directory)
+    loaded.tokenizer.save_pretrained(directory)
+    (tmp_path / "source.txt").write_text("the dog saw\n", encoding="utf-8")
+
+    def translated(*options):
+        capsys.readouterr()
+        arguments = ["translate", str(directory), str(tmp_path / "source.txt"), "--quiet"]
+        status = main([*arguments, "--format", "jsonl", *options])
+        captured = capsys.readouterr()
+        return captured.err if status else json.loads(captured.out)
+
+    assert "--nbest must not be more than --beam-size, 2" in translated("--nbest", "3")
+    short, long = translated("--nbest", "2"), translated("--max-output-extra", "5")
+    assert max(map(len, short["variants"])) <= 1 < max(map(len, long["variants"]))
 
 
 def test_a_list_that_cannot_be_written_is_told_at_once(run, files, tmp_path):

@@ -1,10 +1,11 @@
 """The robust estimator: importance-weighted trees that must explain both sides.
 
 Ours, in place of the paper's score-function gradients. Several trees are drawn for each sentence,
-by turns from the posterior and around it, with boundaries moved and nodes turned. A tree is scored
-by the prior, by the target summed over its segmentations and, because a source token in the wrong
-phrase would otherwise cost nothing, by the source phrases given the target phrases. Self-normalised
-weights turn the scores into a better posterior, to which prior, posterior and seq2seq are fitted.
+alternately from the posterior and near it, with boundaries moved and nodes turned. A tree is scored
+by the prior and by the target, summed over its segmentations. Because a source token in the wrong
+phrase would otherwise cost nothing, it is also scored by the source phrases given the target
+phrases. Self-normalised weights turn the scores into a better posterior, to which prior, posterior
+and seq2seq model are fitted.
 """
 
 from __future__ import annotations
@@ -25,66 +26,83 @@ from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Pair
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.training.settings.objective import Step
+from btg_seq2seq.training.objective.estimator import Estimator
+from btg_seq2seq.training.objective.gold import GivenDerivations
+from btg_seq2seq.training.objective.phases import Step
+from btg_seq2seq.training.objective.terms import Terms
 
-MOVED_TARGETS = 0.5  # share of target segmentations that are drawn with boundaries moved
+MOVED_TARGETS = 0.5  # share of target segmentations drawn with boundaries moved
 
 
-def robust_terms(model: BTGSeq2Seq, pair: Pair, step: Step, noise: Noise) -> dict[str, Tensor]:
-    """Losses ``[batch]`` from importance-weighted trees, and what to log."""
-    batch, samples = len(pair.states), step.settings.samples
-    segments = draw_segments(
-        most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
-    )
-    parsers = Parsers.of(model, pair, segments)
-    several = pair.repeat(samples)  # every sentence `samples` times in a row, a tree each
-    with torch.no_grad():
-        draws, proposal = _draw_trees(parsers, samples, step.turned, noise)
-        trees = TreeBatch.interleaved(draws)
-        leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
-        numbers = noise.repeat(samples)
-        targets, log_sum = _draw_targets(model, pair, several, leaves, step, numbers)
-        pairs = PhrasePairs.forward(trees, targets)
-        backward = model.phrase_log_probs(several, pairs.reverse(), reverse=True).sum(1)
-        score = log_sum + step.reverse_weight * backward
-        score = score.view(batch, samples) + _log_probs(parsers.prior, draws)
-        reward = score - proposal  # [batch, samples]
-        weights = reward.softmax(1)
-        chosen = Chooser(noise.uniforms(3, 1))(weights.log())
-        picked = pairs[chosen + torch.arange(batch, device=chosen.device) * samples]
-    # The parsers learn from every draw, the seq2seq model from one, drawn by weight.
-    log_posterior = _log_probs(parsers.posterior, draws)
-    fitted = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
-    fit = _log_probs(parsers.prior, draws) + log_posterior
-    fit = fit + fitted.log_prob(targets).view(batch, samples)
-    parsing = -(weights * fit).sum(1)
-    phrases = -model.phrase_log_probs(pair, picked).sum(1)
-    reverse = -model.phrase_log_probs(pair, picked.reverse(), reverse=True).sum(1)
-    return {
-        "loss": phrases + step.reverse_weight * reverse + parsing,
-        "phrases": phrases,
-        "reverse": reverse,
-        "parsing": parsing,
-        "divergence": parsers.posterior.kl(parsers.prior).detach(),
-        "tree_entropy": parsers.posterior.entropy.detach(),
-        "leaf_entropy": leaves.entropy.detach().view(batch, samples).mean(1),
-        "log_posterior": log_posterior.detach().gather(1, chosen[:, None])[:, 0],
-        "reward_deviation": reward.std(1, correction=0),
-        "effective_samples": 1 / weights.square().sum(1),
-        "segments": segments,
-        **length_shares(picked.others),
-    }
+class RobustEstimator(Estimator):
+    """Losses from importance-weighted trees."""
+
+    def terms(
+        self,
+        model: BTGSeq2Seq,
+        pair: Pair,
+        step: Step,
+        noise: Noise,
+        given: GivenDerivations | None = None,
+    ) -> Terms:
+        batch, samples = len(pair.states), step.settings.samples
+        segments = draw_segments(
+            most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
+        )
+        parsers = Parsers.of(model, pair, segments)
+        several = pair.repeat(samples)  # every sentence `samples` times in a row, a tree each
+        with torch.no_grad():
+            draws, proposal = _draw_trees(parsers, samples, step.turned, noise)
+            trees = TreeBatch.interleaved(draws)
+            leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
+            numbers = noise.repeat(samples)
+            targets, log_sum = _draw_targets(model, pair, several, leaves, step, numbers)
+            pairs = PhrasePairs.forward(trees, targets)
+            backward = model.phrase_log_probs(several, pairs.reverse(), reverse=True).sum(1)
+            score = log_sum + step.reverse_weight * backward
+            score = score.view(batch, samples) + _log_probs(parsers.prior, draws)
+            reward = score - proposal  # [batch, samples]
+            weights = reward.softmax(1)
+            chosen = Chooser(noise.uniforms(3, 1))(weights.log())
+            picked = pairs[chosen + torch.arange(batch, device=chosen.device) * samples]
+        # The parsers learn from every draw, the seq2seq model from one, drawn by weight.
+        log_posterior = _log_probs(parsers.posterior, draws)
+        fitted = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
+        fit = _log_probs(parsers.prior, draws) + log_posterior
+        fit = fit + fitted.log_prob(targets).view(batch, samples)
+        parsing = -(weights * fit).sum(1)
+        phrases = -model.phrase_log_probs(pair, picked).sum(1)
+        reverse = -model.phrase_log_probs(pair, picked.reverse(), reverse=True).sum(1)
+        return Terms(
+            phrases + step.reverse_weight * reverse + parsing,
+            segments,
+            {
+                "phrases": phrases,
+                "reverse": reverse,
+                "parsing": parsing,
+                "divergence": parsers.posterior.kl(parsers.prior).detach(),
+                "tree_entropy": parsers.posterior.entropy.detach(),
+                "leaf_entropy": leaves.entropy.detach().view(batch, samples).mean(1),
+                "log_posterior": log_posterior.detach().gather(1, chosen[:, None])[:, 0],
+                "reward_deviation": reward.std(1, correction=0),
+                "effective_samples": 1 / weights.square().sum(1),
+                **length_shares(picked.others),
+            },
+        )
 
 
 def _log_probs(parser: TreeCRF, draws: Sequence[TreeBatch]) -> Tensor:
-    """Log-probability of several trees a sentence, ``[batch, samples]``."""
+    """Return the log-probability of several trees per sentence, ``[batch, samples]``."""
     return torch.stack([parser.log_prob(trees) for trees in draws], 1)
 
 
 def _draw_trees(
     parsers: Parsers, samples: int, turned: float, noise: Noise
 ) -> tuple[list[TreeBatch], Tensor]:
-    """Trees, by turns from the posterior and around it; their density, ``[batch, samples]``."""
+    """Draw trees alternately from the posterior and near it.
+
+    Returns the draws and their log density, ``[batch, samples]``.
+    """
     nearby = moved_trees(parsers.posterior, turned, parsers.limit)
     choices = 2 * parsers.posterior.sizes.largest
     draws = [
@@ -100,16 +118,17 @@ def _draw_trees(
 def _draw_targets(
     model: BTGSeq2Seq, pair: Pair, several: Pair, leaves: LeafCRF, step: Step, noise: Noise
 ) -> tuple[SegmentationBatch, Tensor]:
-    """A target segmentation for each tree, and ``log sum over segmentations p(y | x, tree)``.
+    """Draw a target segmentation for each tree.
 
-    For long targets the sum is estimated by the one segmentation that is drawn.
+    Returns the draws and ``log sum over segmentations p(y | x, tree)``, ``[trees]``. For long
+    targets the sum is estimated from the drawn segmentation.
     """
     trees, batch = leaves.trees, len(pair.states)
     count = len(trees) // batch
     nearby = moved_leaves(leaves, count, model.config.max_phrase_length)
     choices = int(trees.segments.max())
     uniforms = noise.uniforms(2, choices)
-    # By chance, not by turns like the trees: so the density of both is the product of theirs.
+    # At random, not alternately like the trees: the joint density is then a product.
     is_moved = noise.uniforms(5, 1)[:, 0] < MOVED_TARGETS
     own, moved = leaves.sample(uniforms=uniforms), nearby.sample(uniforms=uniforms)
     fenceposts = torch.where(is_moved[:, None], moved.fenceposts, own.fenceposts)
@@ -135,7 +154,7 @@ def _draw_targets(
 
 
 def _mixture(own: Tensor, moved: Tensor, share: float) -> Tensor:
-    """Log density of draws of which this share is moved."""
+    """Return the log density of draws of which this share is moved."""
     if not share:
         return own
     return torch.logaddexp(own + math.log1p(-share), moved + math.log(share))

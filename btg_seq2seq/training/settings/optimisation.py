@@ -8,20 +8,15 @@ from typing import Literal
 from btg_seq2seq.checks import at_least
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.wording import did_you_mean
+from btg_seq2seq.training.settings.measures import MEASURES, greater_is_better
 
 DEFAULT_BATCH_SIZE = 64
-# Measures of which less is better, beside every loss: its parts, and what programs may measure.
-LESS_IS_BETTER = {"flat", "phrases", "reverse", "parsing", "divergence"}
-LESS_IS_BETTER |= {"prior", "posterior", "leaves", "perplexity", "ter", "aer"}
-LOSSES = ("loss", "flat")  # of every evaluation; other terms depend on the estimator and the step
-TRANSLATIONS = ("bleu", "chrf", "exact_match")  # measures of translate_dev sentences
-TREES = ("posterior_trees", "prior_trees")  # measures of gold trees
 ENDING_SCHEDULES = ("linear", "cosine")  # the learning rate of each step depends on the last one
 
 
 @dataclass
 class OptimisationConfig:
-    """How long and how fast to learn, and what to keep."""
+    """Length and speed of training, batches, evaluations and checkpoints."""
 
     steps: int = 10_000
     """Updates of the weights. A run may be resumed with more; evaluations from before are then
@@ -38,14 +33,14 @@ class OptimisationConfig:
 
     parts: int = 3
     """Parts in which a batch is computed where phrases are learned, one after the other: it gives
-    the same update, but for dropout, with less memory. A small model on short sentences is faster
+    the same update, except for dropout, with less memory. A small model on short sentences is faster
     with 1."""
 
     learning_rate: float = 1e-3
     """1e-3 suits random weights; take 5e-5 to 3e-4 for pretrained ones."""
 
     parser_learning_rate: float | None = None
-    """Learning rate of the three parsers; nothing: the same."""
+    """Learning rate of the three parsers; defaults to ``learning_rate``."""
 
     betas: tuple[float, float] = (0.9, 0.98)
     """Decay of AdamW's averages."""
@@ -74,21 +69,21 @@ class OptimisationConfig:
     """Updates between evaluations on the dev set."""
 
     save_every: int | None = None
-    """Updates between checkpoints; nothing: as often as evaluations. The best is always saved."""
+    """Updates between checkpoints; defaults to ``eval_every``. The best is always saved."""
 
     translate_dev: int = 200
     """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
     to measure bleu, chrf and exact_match; 0: none."""
 
     metric: str = "loss"
-    """What the best checkpoint is best in: ``loss``, ``flat`` (log-loss of whole sentences a
-    token), ``bleu``, ``chrf``, ``exact_match`` or, with gold trees of the dev set,
-    ``posterior_trees`` or ``prior_trees``. Less is better of losses, more of all others. Those from
-    before the parsers learn (objective.flat_steps, uniform_steps) do not count."""
+    """Measure that chooses the best checkpoint: ``loss``, ``flat`` (log-loss of whole sentences per
+    token), a metric of translations (``bleu``, ``chrf``, ``exact_match``) or, with gold trees of
+    the dev set, ``posterior_trees`` or ``prior_trees``. Evaluations before the parsers learn
+    (objective.flat_steps, uniform_steps) do not count."""
 
     patience: int | None = None
-    """Stop early after so many evaluations without a better one, counted from when the parsers
-    learn; nothing: never."""
+    """Stop early after this many evaluations without a better one, counted from when the parsers
+    learn; ``None`` disables it."""
 
     final: Literal["best", "last"] = "best"
     """Which checkpoint is the final model: the one that is best in metric (without a dev set, the
@@ -96,7 +91,7 @@ class OptimisationConfig:
     sentences may not tell good checkpoints apart."""
 
     average_checkpoints: int = 1
-    """The final model is the mean of so many last checkpoints; 1: see final."""
+    """The final model is the mean of the last checkpoints, this many of them; with 1, see final."""
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_tokens is not None:
@@ -115,21 +110,20 @@ class OptimisationConfig:
                 raise UserError(f"optimisation.{name} must be more than 0, not {rate}")
 
     def check_metric(self, has_trees: bool) -> None:
-        """Refuse, before training, a metric that ``DevMetrics`` will not measure."""
-        metric = self.metric
-        if metric in TRANSLATIONS and not self.translate_dev:
+        """Refuse, before training, a metric that will not be measured."""
+        measure = MEASURES.get(self.metric)
+        if measure is None:
             raise UserError(
-                f"optimisation.metric is {metric}, which needs translations of the dev set: set "
-                "optimisation.translate_dev to more than 0"
+                f"optimisation.metric is {self.metric}, which not every evaluation measures; "
+                f"choose one of {', '.join(MEASURES)}{did_you_mean(self.metric, MEASURES)}"
             )
-        if metric in TREES and not has_trees:
-            raise UserError(f"optimisation.metric is {metric}, which needs data.dev_trees")
-        if metric not in (*LOSSES, *TRANSLATIONS, *TREES):
-            known = (*LOSSES, *TRANSLATIONS, *TREES)
+        if measure.needs == "translations" and not self.translate_dev:
             raise UserError(
-                f"optimisation.metric is {metric}, which not every evaluation measures; choose one "
-                f"of {', '.join(known)}{did_you_mean(metric, known)}"
+                f"optimisation.metric is {self.metric}, which needs translations of the dev set: "
+                "set optimisation.translate_dev to more than 0"
             )
+        if measure.needs == "trees" and not has_trees:
+            raise UserError(f"optimisation.metric is {self.metric}, which needs data.dev_trees")
 
     @property
     def batch(self) -> dict[str, int]:
@@ -145,5 +139,5 @@ class OptimisationConfig:
 
     @property
     def greater_is_better(self) -> bool:
-        """Whether more of the metric is better."""
-        return not (self.metric.endswith("loss") or self.metric in LESS_IS_BETTER)
+        """Direction of the metric."""
+        return greater_is_better(self.metric)

@@ -33,7 +33,7 @@ ENTRIES = {
     (DAS, HAUS, IST, KLEIN): {(THE, HOUSE, IS, SMALL): 0.5, (): 0.25},
 }
 SENTENCES = [(DAS, HAUS, IST, KLEIN), (HAUS, IST, SEHR, KLEIN), (KLEIN,)]
-EVERYTHING = DecodingSettings(beam_size=1000, span_threshold=0.0)
+EVERYTHING = DecodingSettings(beam_size=1000, span_threshold=0.0, flat_weight=0.3, segment_rate=0.4)
 
 
 class Dictionary(PhraseTranslator):
@@ -90,11 +90,11 @@ def log_masses(dictionary, sentence, scores, grammar):
     length, masses = dictionary.lengths[sentence], defaultdict(list)
     whole = dictionary.entries.get(dictionary.sentences[sentence], {})
     # As long as there are trees at all; one token has only itself.
-    flat = 1.0 if length == 1 else grammar.flat_weight
+    flat = 1.0 if length == 1 else EVERYTHING.flat_weight
     for string, share in whole.items():
         masses[string].append(math.log(flat) + math.log(share))
     most = min(length, grammar.max_segments)
-    rate = grammar.segment_rate
+    rate = EVERYTHING.segment_rate
     shares = {n: rate * (1 - rate) ** (n - 2) for n in range(2, most)} | {
         most: (1 - rate) ** (most - 2)
     }
@@ -117,7 +117,7 @@ def grammars():
     counts = [math.comb(length + 1, 3) for length in lengths]
     uniform = [np.zeros((count, 2)) for count in counts]
     drawn = [generator.normal(0, 2, (count, 2)) for count in counts]
-    settings = {"max_segments": 3, "flat_weight": 0.3, "segment_rate": 0.4}
+    settings = {"max_segments": 3}
     return [
         (uniform, SourceGrammar.uniform(lengths, **settings)),
         (drawn, SourceGrammar.given(drawn, **settings)),
@@ -136,10 +136,8 @@ def test_cky_and_target_mass_are_the_sum_over_all_derivations(scores, grammar):
         targets = [*expected, (SMALL, SMALL)]
         several = Dictionary(ENTRIES, [SENTENCES[sentence]] * len(targets))
         split_scores = [scores[sentence]] * len(targets)
-        settings = {"max_segments": 3, "flat_weight": 0.3, "segment_rate": 0.4}
-        masses = target_mass(
-            several, SourceGrammar.given(split_scores, **settings), targets, EVERYTHING
-        )
+        own_grammar = SourceGrammar.given(split_scores, max_segments=3)
+        masses = target_mass(several, own_grammar, targets, EVERYTHING)
         assert [mass.log_mass for mass in masses] == pytest.approx([*expected.values(), -math.inf])
         for own in result.hypotheses:
             mass = masses[targets.index(own.tokens)]

@@ -6,7 +6,8 @@ from tiny_tokenizers import TwoLanguages
 
 from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.derivations.best import parse_pairs
-from btg_seq2seq.evaluation.evaluate import evaluate, parser_accuracy
+from btg_seq2seq.evaluation.evaluate import evaluate, parser_scores
+from btg_seq2seq.evaluation.metrics import MetricOptions
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
@@ -45,11 +46,13 @@ def test_accuracy_of_trees(translator):
     aligned = translator.align([SOURCE[0]], [TARGET[0]], 2)[0].derivation.tree
     found = evaluate(translator, bitext)
     assert found.mode == "flat"
-    assert set(found.trees) == {"posterior", "prior"}
-    assert found.trees["posterior"] >= 100 / 3  # the tree with one leaf
-    assert (aligned == gold[0]) <= (found.trees["posterior"] >= 200 / 3)
+    assert set(found.tree_scores) == {"trees"}
+    trees = found.tree_scores["trees"]
+    assert set(trees) == {"posterior", "prior"}
+    assert trees["posterior"] >= 100 / 3  # the tree with one leaf
+    assert (aligned == gold[0]) <= (trees["posterior"] >= 200 / 3)
     with_cky = evaluate(translator, bitext, "cky", flat_weight=1.0)
-    assert with_cky.trees["derivation"] == pytest.approx(100 / 3)
+    assert with_cky.tree_scores["trees"]["derivation"] == pytest.approx(100 / 3)
     assert with_cky.fallbacks == 0
 
 
@@ -64,29 +67,27 @@ def test_targets_are_read_as_targets(monkeypatch):
         return parse_pairs(model, sources, targets, segments)
 
     monkeypatch.setattr("btg_seq2seq.evaluation.evaluate.parse_pairs", remember)
-    parser_accuracy(translator, Bitext(["ab cd"], ["ab"], ["[0:1 1:2]"]))
+    parser_scores(translator, Bitext(["ab cd"], ["ab"], ["[0:1 1:2]"]))
     names = [tuple(map(tokenizer.convert_ids_to_tokens, pair)) for pair in pairs]
     assert names == [(["ab", "cd"], ["_", "a", "b"])]
 
 
 def test_texts(translator):
     found = evaluate(translator, Bitext(SOURCE, TARGET), "cky", max_cky_length=1)
-    assert found.metrics.sentences == 4
-    assert found.metrics.exact_match >= 25  # what is empty is translated as it should be
-    assert found.trees == {}
+    assert len(found.translations) == 4
+    assert found.scores["exact_match"].value >= 25  # what is empty is translated as it should be
+    assert found.tree_scores == {}
     assert found.fallbacks == 3
     assert found.fallback_reasons == {"more than max_cky_length = 1: translated flat": 3}
     own = [one.text for one in found.translations]
-    assert (
-        evaluate(translator, Bitext(SOURCE, own), "cky", max_cky_length=1).metrics.exact_match
-        == 100
-    )
+    again = evaluate(translator, Bitext(SOURCE, own), "cky", max_cky_length=1)
+    assert again.scores["exact_match"].value == 100
 
 
 def test_a_tokenizer_that_is_unknown_is_refused_before_the_work(translator, monkeypatch):
     monkeypatch.setattr(translator, "translate", None)
-    with pytest.raises(ValueError, match="sacreBLEU has no tokenizer 'foo', but 13a, "):
-        evaluate(translator, Bitext(SOURCE, TARGET), tokenize="foo")
+    with pytest.raises(ValueError, match="sacreBLEU has no tokenizer 'foo'"):
+        evaluate(translator, Bitext(SOURCE, TARGET), options=MetricOptions(tokenize="foo"))
 
 
 def test_gold_trees_are_read_once(translator, monkeypatch):

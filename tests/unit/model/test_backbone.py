@@ -1,5 +1,7 @@
 """The backbone gives what Hugging Face's own forward gives, for every family and attention."""
 
+import copy
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -295,3 +297,49 @@ def test_weights_in_bfloat16(name):
         expected = torch.log_softmax(backbone.logits(hidden).float(), -1)
         expected = expected.gather(-1, labels.clamp(min=0)[..., None])[..., 0]
         assert_near(log_probs, expected * (labels != IGNORED), 1e-5)
+
+
+def test_a_copy_is_independent():
+    backbone = tiny_backbone("bart")
+    other = copy.deepcopy(backbone)
+    other.add_segment_ids(30, 31)
+    assert not backbone.has_segment_tokens
+
+
+# ---- wrong input ------------------------------------------------------------------------------
+
+
+def test_wrong_masks_are_named():
+    backbone = tiny_backbone("t5")
+    input_ids, mask, labels = batch_of(backbone)
+    inputs = backbone.shift_right(labels, 0)
+    states = backbone.encode(input_ids, mask)
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(3, 4\), not \[3, 8\] or"):
+        backbone.encode(input_ids, mask[:, :4])
+    with pytest.raises(ValueError, match=r"attention_mask.*boolean"):
+        backbone.encode(input_ids, torch.zeros(3, 8, 8))
+    with pytest.raises(ValueError, match=r"cross_mask has shape \(2, 8\)"):
+        backbone.decode(inputs, states, mask[:2])
+    with pytest.raises(ValueError, match=r"self_mask has shape \(3, 7\), not \[3, 7, 7\]"):
+        backbone.decode(inputs, states, mask, inputs > 0)
+    backbone.model.config._attn_implementation = "flash_attention_2"
+    with pytest.raises(ValueError, match="set_attn_implementation"):
+        backbone.encode(input_ids, torch.ones(3, 8, 8, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("name", ["bart", "mbart", "marian"])
+def test_rows_longer_than_the_table_of_positions(name):
+    backbone = tiny_backbone(name)
+    row = torch.full((1, 24), 5)
+    states = backbone.encode(row, torch.ones_like(row))
+    longer = torch.full((1, 25), 5)
+    with pytest.raises(ValueError, match=r"25 tokens, but this .* has 24 positions"):
+        backbone.encode(longer, torch.ones_like(longer))
+    with pytest.raises(ValueError, match="25 tokens"):
+        backbone.decode(longer, states, torch.ones_like(row))
+
+
+@pytest.mark.parametrize("name", [*RELATIVE, "m2m_100"])
+def test_rows_of_any_length(name):
+    row = torch.full((1, 60), 5)
+    assert tiny_backbone(name).encode(row, torch.ones_like(row)).isfinite().all()

@@ -1,6 +1,7 @@
 """Models of runs: random, pretrained with languages, and taken from earlier runs."""
 
 import shutil
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -12,10 +13,11 @@ from transformers import AutoModelForSeq2SeqLM, BartTokenizer
 
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.families import set_dropout
+from btg_seq2seq.model.grammar_settings import GrammarSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
 from btg_seq2seq.text.frames import Frames
-from btg_seq2seq.training.build import GRAMMAR_FIELDS, build_model
+from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.run import train
@@ -274,5 +276,5 @@ def test_a_model_that_is_not_there(tmp_path):
 
 def test_models_of_runs_have_the_defaults_of_models():
     run, model = ModelConfig(), BTGSeq2SeqConfig()
-    for name in GRAMMAR_FIELDS:
-        assert getattr(run, name) == getattr(model, name), name
+    for name, value in asdict(GrammarSettings()).items():
+        assert (getattr(run, name), getattr(model, name)) == (value, value), name

@@ -18,6 +18,7 @@ from btg_seq2seq.training.checkpoints import Checkpoints, average
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.progress import TrainingInterrupted
 from btg_seq2seq.training.run import train
+from btg_seq2seq.training.settings.config import DecodingConfig
 
 
 class KilledError(Exception):
@@ -270,7 +271,7 @@ def test_settings_that_may_change_are_obeyed_when_a_run_goes_on(tmp_path):
         run(tiny_config(tmp_path, flat=True, **options), callbacks=[AtStep(5, kill)])
     changed = {"log_every": 3, "eval_every": 2, "save_every": 2, "steps": 10}
     config = tiny_config(tmp_path, flat=True, **(options | changed))
-    config.model.flat_weight = 0.25
+    config.decoding = DecodingConfig(flat_weight=0.25)
     result = run(config, resume=True)
     logged = [entry["step"] for entry in result.history if "loss" in entry]
     evaluated = [entry["step"] for entry in result.history if "eval_loss" in entry]
@@ -278,7 +279,7 @@ def test_settings_that_may_change_are_obeyed_when_a_run_goes_on(tmp_path):
     assert logged[-2:] == [9, 10]
     assert evaluated == [4, 6, 8, 10]
     assert Checkpoints(tmp_path).steps == [4, 6, 8, 10]
-    assert BTGSeq2Seq.from_pretrained(tmp_path).config.flat_weight == 0.25
+    assert BTGSeq2Seq.from_pretrained(tmp_path).decoding.flat_weight == 0.25
 
 
 def test_a_changed_patience_is_obeyed_when_a_run_goes_on(tmp_path):

@@ -1,19 +1,23 @@
 """Training runs: stopped with reasons, and normalised over what they should be."""
 
+import re
 from dataclasses import replace
+from inspect import signature
 
 import pytest
 import torch
 from tiny_runs import task, tiny_bitext, tiny_bitexts, tiny_config
+from transformers import Seq2SeqTrainer
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training import run as run_module
+from btg_seq2seq.training import build_trainer
 from btg_seq2seq.training.checkpoints import Checkpoints, load_weights
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.run import train
+from btg_seq2seq.training.trainer import CALLED, OVERRIDDEN, BTGTrainer
 
 
 def run(config, bitexts=None, **options):
@@ -48,11 +52,11 @@ class Root(torch.autograd.Function):
     ("spoil", "what"), [(Spoiled.spoil, "loss is nan"), (Root.apply, "gradient is")]
 )
 def test_what_is_not_finite_stops_with_the_lines(tmp_path, monkeypatch, spoil, what):
-    monkeypatch.setattr(run_module, "BTGObjective", Spoiled)
+    monkeypatch.setattr(build_trainer, "BTGObjective", Spoiled)
     monkeypatch.setattr(Spoiled, "spoil", staticmethod(spoil))
-    models, build = [], run_module.build_model
+    models, build = [], build_trainer.build_model
     monkeypatch.setattr(
-        run_module, "build_model", lambda *given: models.append(build(*given)) or models[0]
+        build_trainer, "build_model", lambda *given: models.append(build(*given)) or models[0]
     )
     config = tiny_config(tmp_path / "run", flat=True, save_every=1, eval_every=100)
     with pytest.raises(ValueError, match=what) as caught:
@@ -221,6 +225,23 @@ def test_sentences_too_long_for_the_grammar_train_flat_and_are_counted(tmp_path,
     config.model.max_grammar_length = 20
     train(config, bitexts=Bitexts(bitext))
     assert "1 training pairs have more than max_grammar_length=20 tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [*OVERRIDDEN, *CALLED])
+def test_private_methods_of_the_trainer_of_transformers(name):
+    """A new version may rename them or change their parameters, and must not do so unnoticed."""
+    assert hasattr(Seq2SeqTrainer, name)
+    theirs, ours = (
+        [(each.name, each.default) for each in signature(getattr(kind, name)).parameters.values()]
+        for kind in (Seq2SeqTrainer, BTGTrainer)
+    )
+    assert theirs == ours
+    assert (name in vars(BTGTrainer)) == (name in OVERRIDDEN)
+
+
+def test_all_overridden_private_methods_are_listed():
+    private = {name for name in vars(BTGTrainer) if re.fullmatch(r"_[a-z]\w*[a-z]", name)}
+    assert {name for name in private if hasattr(Seq2SeqTrainer, name)} == {*OVERRIDDEN}
 
 
 def test_bf16_trains(tmp_path):

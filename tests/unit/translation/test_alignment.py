@@ -198,13 +198,11 @@ def test_expected_counts_add_up_to_the_numbers_of_phrases(limit, threshold):
     tokenizer = train_tokenizer("word", [text])
     torch.manual_seed(0)
     config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
-    model = BTGSeq2Seq.from_backbone(
-        config, tokenizer, max_segments=4, max_phrase_length=limit, flat_weight=0.4
-    )
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=4, max_phrase_length=limit)
     added = []
     table = PhraseTable()
     table.add = lambda *pair: added.append(pair)
-    settings = DecodingSettings(span_threshold=threshold, segment_rate=0.5, beam_size=2)
+    settings = DecodingSettings(span_threshold=threshold, flat_weight=0.4, beam_size=2)
     table.add_sources(Translator(model.eval(), tokenizer, settings), [text])
     weights = {source.strip(): count / math.exp(log_prob) for source, _, count, log_prob in added}
     assert weights.pop(text) == pytest.approx(0.4)

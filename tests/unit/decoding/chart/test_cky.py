@@ -177,10 +177,8 @@ def test_counting_and_cutting():
     assert run_charts([], None, 1, 1) == []
 
 
-def test_the_model_says_what_settings_leave_open():
-    config = BTGSeq2SeqConfig(
-        max_segments=7, max_phrase_length=9, flat_weight=0.1, segment_rate=0.2
-    )
-    chosen = DecodingSettings(segment_rate=0.3).completed_by(config)
-    assert (chosen.max_segments, chosen.max_phrase_length) == (7, 9)
-    assert (chosen.flat_weight, chosen.segment_rate) == (0.1, 0.3)
+def test_settings_that_default_to_the_model():
+    config = BTGSeq2SeqConfig(max_segments=7, max_phrase_length=9)
+    chosen = DecodingSettings(segment_rate=0.3, max_phrase_length=8).completed_by(config)
+    assert (chosen.max_segments, chosen.max_phrase_length) == (7, 8)
+    assert (chosen.flat_weight, chosen.segment_rate) == (0.5, 0.3)

@@ -1,29 +1,15 @@
-"""Means of terms over batches of different sizes."""
+"""Terms of an estimator."""
 
-import pytest
 import torch
+from torch import tensor
 
-from btg_seq2seq.text.batches import IGNORED
-from btg_seq2seq.training.objective.terms import TermMeans, logged_names
-
-
-def labels(*lengths):
-    rows = [[1] * length + [IGNORED] * (max(lengths) - length) for length in lengths]
-    return torch.tensor(rows)
+from btg_seq2seq.training.objective.terms import Terms
 
 
-def test_flat_is_a_mean_over_tokens_and_others_over_sentences():
-    means = TermMeans()
-    means.add({"flat": torch.tensor(2.0), "phrases": torch.tensor(3.0)}, labels(4, 2))
-    means.add({"flat": torch.tensor(4.0)}, labels(2))  # too long for the grammar
-    means.add({"flat": torch.tensor(1.0), "phrases": torch.tensor(6.0)}, labels(2))
-    taken = means.take()
-    assert taken["flat"] == pytest.approx((6 * 2 + 2 * 4 + 2 * 1) / 10)
-    assert taken["phrases"] == pytest.approx((2 * 3 + 6) / 3)
-    assert means.take() == {}
-
-
-def test_the_loss_of_phrases_is_not_the_loss():
-    terms = {"loss": torch.tensor(1.0), "flat": torch.tensor(2.0)}
-    assert logged_names(terms) == {"cut_loss": terms["loss"], "flat": terms["flat"]}
-    assert logged_names(None) == {}
+def test_means_are_over_the_counted_sentences_and_without_gradients():
+    loss = tensor([1.0, 2.0, 6.0], requires_grad=True)
+    terms = Terms(loss, tensor([2, 1, 3]), {"phrases": tensor([4.0, 0.0, 2.0])})
+    means = terms.means(terms.segments > 1)
+    assert {name: float(mean) for name, mean in means.items()} == {"cut_loss": 3.5, "phrases": 3}
+    assert not any(mean.requires_grad for mean in means.values())
+    assert torch.is_tensor(means["phrases"])

@@ -11,6 +11,7 @@ from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.training.settings.config import (
     UNIFORM_STEPS,
     DataConfig,
+    DecodingConfig,
     ModelConfig,
     TokenizerConfig,
     TrainConfig,
@@ -82,6 +83,13 @@ def test_what_is_saved_runs_again(tmp_path_factory, config):
         ("output: a\noptimisation: {steps: many}\n", [], "steps"),
         ("output: a\noptimisation: {schedule: sine}\n", [], "schedule"),
         ("seed: 1\n", [], "output"),
+        (
+            "output: a\nmodel: {flat_weight: 0.3}\n",
+            [],
+            r"config.yaml: line 2: model.flat_weight is decoding.flat_weight now",
+        ),
+        ("output: a\n", ["--model.segment-rate", "0.3"], "is --decoding.segment-rate now"),
+        ("output: a\ndecoding: {beam_size: 0}\n", [], "line 2: decoding.beam_size must be 1 or"),
     ],
 )
 def test_what_a_parser_refuses(tmp_path, text, arguments, message):
@@ -110,8 +118,9 @@ def test_a_file_that_is_not_there(tmp_path):
         (ModelConfig, {"source_language": "de"}, "both"),
         (ModelConfig, {"heads": 0}, "model.heads must be 1 or more"),
         (ModelConfig, {"max_phrase_length": 0}, "model.max_phrase_length must be 1 or more"),
-        (ModelConfig, {"flat_weight": 1.5}, "model.flat_weight must lie between"),
-        (ModelConfig, {"segment_rate": 2}, "model.segment_rate must lie between"),
+        (ModelConfig, {"dropout": 1.5}, "model.dropout must lie between"),
+        (DecodingConfig, {"flat_weight": 1.5}, "decoding.flat_weight must lie between"),
+        (DecodingConfig, {"segment_rate": 2}, "decoding.segment_rate must lie between"),
         (ObjectiveSettings, {"flat_weight": 1.5}, "objective.flat_weight must lie between"),
     ],
 )

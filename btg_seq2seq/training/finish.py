@@ -1,0 +1,64 @@
+"""The end of a run: checkpoints are chosen or averaged, and the final model is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from transformers import PreTrainedTokenizerBase
+
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.training.arguments import wait
+from btg_seq2seq.training.checkpoints import average, put_weights
+from btg_seq2seq.training.directory import put_model
+from btg_seq2seq.training.objective.phases import parsers_are_taught
+from btg_seq2seq.training.report import describe_result
+from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.trainer import BTGTrainer
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A finished run: its model, and everything that was measured."""
+
+    directory: Path
+    model: BTGSeq2Seq
+    tokenizer: PreTrainedTokenizerBase
+    steps: int
+    averaged_steps: list[int]  # of the checkpoints whose mean the model is; often one
+    metrics: dict[str, float]  # of the final model on the dev set
+    history: list[dict[str, float]]  # everything that was logged
+    recombined: dict[str, int] | None = None  # sentences made, and coincidences with excluded ones
+
+
+def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None]) -> TrainResult:
+    """Choose or average checkpoints, measure the result and write it as the final model."""
+    directory = Path(config.output)
+    count, checkpoints = trainer.optimisation.average_checkpoints, trainer.checkpoints
+    best: int | None = trainer.state.best_global_step
+    takes_best = count == 1 and trainer.optimisation.final == "best"
+    steps = [best] if takes_best and best is not None else checkpoints.averaged(count)
+    put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
+    trainer.model.config.parsers_learned = parsers_are_taught(
+        config.objective, max(steps), config.model.max_segments
+    )
+    metrics = {} if trainer.dev_data is None else trainer.measure()
+    if trainer.args.should_save:
+        put_model(directory, partial(trainer.save_model, _internal_call=True))
+    wait(trainer.args)
+    tries = trainer.recombined.tries if trainer.recombined else None
+    for line in describe_result(steps, metrics, config.optimisation.metric, tries):
+        say(line)
+    model = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
+    return TrainResult(
+        directory,
+        model.train(False),
+        trainer.tokenizer,
+        int(trainer.state.global_step),
+        steps,
+        metrics,
+        list(trainer.state.log_history),
+        None if tries is None else tries._asdict(),
+    )

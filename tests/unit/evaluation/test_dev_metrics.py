@@ -1,0 +1,46 @@
+"""Measures of the dev set: every metric of the registry, of the first sentences."""
+
+import pytest
+import torch
+
+from btg_seq2seq import BTGSeq2Seq
+from btg_seq2seq.evaluation.dev_metrics import DevMetrics
+from btg_seq2seq.evaluation.metrics import METRICS
+from btg_seq2seq.model.families import default_config
+from btg_seq2seq.text import Bitext, train_tokenizer
+
+SOURCE = ["the dog saw it", "it saw the dog"]
+TARGET = ["saw it the dog", "the dog it saw"]
+TREES = ["<0:2 2:4>", "[0:1 1:4]"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    tokenizer = train_tokenizer("word", SOURCE + TARGET)
+    torch.manual_seed(0)
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
+    return BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3), tokenizer
+
+
+def test_translations_and_trees(model):
+    measures = DevMetrics(2)(*model, Bitext(SOURCE, TARGET, TREES))
+    assert set(measures) == {*METRICS, "posterior_trees", "prior_trees"}
+    assert all(0 <= value <= 100 for value in measures.values())
+
+
+@pytest.mark.parametrize("trees", [None, TREES])
+def test_no_translations(model, trees):
+    measures = DevMetrics(0)(*model, Bitext(SOURCE, TARGET, trees))
+    assert set(measures) == (set() if trees is None else {"posterior_trees", "prior_trees"})
+
+
+def test_the_first_sentences_are_translated(model, monkeypatch):
+    seen = []
+
+    def remember(translations, references):
+        seen.append((len(translations), references))
+        return {}
+
+    monkeypatch.setattr("btg_seq2seq.evaluation.dev_metrics.text_scores", remember)
+    DevMetrics(1)(*model, Bitext(SOURCE, TARGET))
+    assert seen == [(1, TARGET[:1])]
