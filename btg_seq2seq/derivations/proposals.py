@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
+from btg_seq2seq.grammar.packing import split_count
 
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
@@ -71,7 +72,7 @@ def moved_leaves(crf: LeafCRF, count: int = 1, limit: int | None = None) -> Leaf
 def _spread(marginals: Tensor) -> Tensor:
     """Spread ``[batch, splits, outputs]`` over neighbouring fenceposts i, j and k."""
     count = marginals.shape[1]
-    length = next(n for n in range(1, count + 3) if (n + 1) * n * (n - 1) // 6 == count)
+    length = next(n for n in range(1, count + 3) if split_count(n) == count)
     sentences = max(1, _CELLS // ((length + 1) ** 3 * marginals.shape[2]))
     return torch.cat([_spread_cube(part, length) for part in torch.split(marginals, sentences)])
 

@@ -38,7 +38,7 @@ def span_index(start: Position, stop: Position) -> Position:
     return stop * (stop - 1) // 2 + start
 
 
-def split_index(start: Tensor, split: Tensor, stop: Tensor) -> Tensor:
+def split_index(start: Position, split: Position, stop: Position) -> Position:
     """Packed index of the splits of ``[start, stop)`` at ``split``."""
     return stop * (stop - 1) * (stop - 2) // 6 + split * (split - 1) // 2 + start
 

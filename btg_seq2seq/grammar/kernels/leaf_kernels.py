@@ -9,6 +9,7 @@ costs O(length^2), the root O(length). Arithmetic is that of ``tree_kernels``, a
 import numpy as np
 
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.kernels.packs import (
     add,
     exp,
@@ -50,13 +51,13 @@ def fill_leaf_row(table, sentence):
     length, _, limit = sentence
     for c in range(1, length + 1):
         for a in range(max(0, c - limit), c):
-            table[c * (c - 1) // 2 + a] = 1.0
+            table[span_index(a, c)] = 1.0
 
 
 @compiled
 def fill_weights(weights, shift, potentials, direction, b, c, start, stop):
     """Weights of the splits ``(a, b, c)`` from ``a = start`` up to ``stop``."""
-    first = c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2
+    first = split_index(0, b, c)
     row, buffer = potentials[0][first + start : first + stop], weights[0][start:stop]
     for t in range(row.shape[0]):
         buffer[t] = row[t] - shift
@@ -82,15 +83,15 @@ def fill_inside(table, spans, weights, sentence, leaf_splits, shift, potentials,
         for c in range(stops[0], stops[1] + 1):
             for b in range(middles[0], min(middles[1], c - 1) + 1):
                 end = min(starts[1] + 1, b)
-                if table[0][second * spans + c * (c - 1) // 2 + b] == 0.0 or end <= starts[0]:
+                if table[0][second * spans + span_index(b, c)] == 0.0 or end <= starts[0]:
                     continue
-                right = read_float(table, second * spans + c * (c - 1) // 2 + b)
+                right = read_float(table, second * spans + span_index(b, c))
                 fill_weights(weights, shift, potentials, direction, b, c, starts[0], end)
                 for a in range(starts[0], end):
                     # T[a,c] += w T_first[a,b] T_second[b,c]
-                    left = read_float(table, first * spans + b * (b - 1) // 2 + a)
+                    left = read_float(table, first * spans + span_index(a, b))
                     term = multiply(multiply(left, right), read_float(weights, a))
-                    place = row + c * (c - 1) // 2 + a
+                    place = row + span_index(a, c)
                     write_float(table, place, add(read_float(table, place), term))
 
 
@@ -116,7 +117,7 @@ def fill_outside(
         for c in range(stops[0], stops[1] + 1):
             for b in range(middles[0], min(middles[1], c - 1) + 1):
                 end = min(starts[1] + 1, b)
-                right_place = second * spans + c * (c - 1) // 2 + b
+                right_place = second * spans + span_index(b, c)
                 if table[0][right_place] == 0.0 or end <= starts[0]:
                     continue
                 right, right_adjoint = (
@@ -124,11 +125,11 @@ def fill_outside(
                     read_float(adjoint, right_place),
                 )
                 fill_weights(weights, shift, potentials, direction, b, c, starts[0], end)
-                split = c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2
+                split = split_index(0, b, c)
                 for a in range(starts[0], end):
-                    parent = read_float(adjoint, row + c * (c - 1) // 2 + a)
+                    parent = read_float(adjoint, row + span_index(a, c))
                     parent = multiply(parent, read_float(weights, a))
-                    left_place = first * spans + b * (b - 1) // 2 + a
+                    left_place = first * spans + span_index(a, b)
                     left, flow = read_float(table, left_place), multiply(parent, right)
                     left_adjoint = add(read_float(adjoint, left_place), flow)
                     write_float(adjoint, left_place, left_adjoint)
@@ -150,7 +151,7 @@ def inside(begin, end, sentences, leaf_splits, shifts, potentials, direction, ro
     empty, every cell (row 0: leaves, row ``p + 1``: node p).
     """
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
-    spans = longest * (longest + 1) // 2
+    spans = span_count(longest)
     table = new_store(potentials, largest * spans)
     weights = new_store(potentials, longest)
     for s in range(begin, end):
@@ -159,7 +160,7 @@ def inside(begin, end, sentences, leaf_splits, shifts, potentials, direction, ro
         length, segments, _ = sentences[s]
         mine = take_rows(potentials, s)
         fill_inside(table, spans, weights, sentences[s], leaf_splits[s], shifts[s], mine, direction)
-        root = (spans if segments > 1 else 0) + length * (length - 1) // 2
+        root = (spans if segments > 1 else 0) + span_index(0, length)
         for part in range(len(table)):
             roots[s, part, 0] = table[part][root]
         if tables.size > 0:
@@ -177,7 +178,7 @@ def outside(
     ``tree_kernels.scatter_gradients``.
     """
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
-    spans = longest * (longest + 1) // 2
+    spans = span_count(longest)
     table, adjoint = new_store(potentials, largest * spans), new_store(potentials, largest * spans)
     weights = new_store(potentials, longest)
     for s in range(begin, end):
@@ -187,7 +188,7 @@ def outside(
         length, segments, _ = sentences[s]
         mine = take_rows(potentials, s)
         fill_inside(table, spans, weights, sentences[s], leaf_splits[s], shifts[s], mine, direction)
-        root = (spans if segments > 1 else 0) + length * (length - 1) // 2
+        root = (spans if segments > 1 else 0) + span_index(0, length)
         for part in range(len(table)):
             adjoint[part][root] = seeds[s, part, 0]
         fill_outside(
@@ -210,9 +211,9 @@ def viterbi(begin, end, sentences, leaf_splits, scores, tables):
             starts, middles, stops = node_fenceposts(sentence, leaf_splits[s], node)
             for c in range(stops[0], stops[1] + 1):
                 for b in range(middles[0], min(middles[1], c - 1) + 1):
-                    right = table[second, c * (c - 1) // 2 + b]
-                    split = c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2
+                    right = table[second, span_index(b, c)]
+                    split = split_index(0, b, c)
                     for a in range(starts[0], min(starts[1] + 1, b)):
-                        value = table[first, b * (b - 1) // 2 + a] + right + scores[s, split + a]
-                        place = c * (c - 1) // 2 + a
+                        value = table[first, span_index(a, b)] + right + scores[s, split + a]
+                        place = span_index(a, c)
                         table[node + 1, place] = max(table[node + 1, place], value)

@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import intrinsic, models, register_model
 
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packed import split_index
 from btg_seq2seq.grammar.kernels.packs import real_product, real_sum
 
 BLOCK = 16  # one AVX-512 register of float32; elsewhere the compiler takes several smaller ones
@@ -125,7 +126,7 @@ def increase(array, index, x):
 @compiled
 def first_split(j, k):
     """Packed index of the first of the splits ``(0, j, k), (1, j, k), ...``."""
-    return k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2
+    return split_index(0, j, k)
 
 
 @compiled

@@ -12,6 +12,7 @@ so that with three leaves the whole program is O(length^2).
 import numpy as np
 
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.kernels.packs import (
     PACK,
     add,
@@ -33,7 +34,7 @@ from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 @compiled
 def cell(shape, plane, leaves, k, i):
     """Index of the span ``(i, k)`` with ``leaves`` leaves in a table of ``shape``."""
-    return (plane * shape[0] + leaves - 1) * shape[1] + k * (k - 1) // 2 + i
+    return (plane * shape[0] + leaves - 1) * shape[1] + span_index(i, k)
 
 
 @compiled
@@ -56,7 +57,7 @@ def fill_leaves(table, shape, pack, sentences, allowed, direction):
         length, _, limit = sentences[pack[lane]]
         for k in range(1, length + 1):
             for i in range(max(0, k - limit), k):
-                if allowed.size > 0 and not allowed[pack[lane], k * (k - 1) // 2 + i]:
+                if allowed.size > 0 and not allowed[pack[lane], span_index(i, k)]:
                     continue
                 table[0][PACK * cell(shape, STRAIGHT, 1, k, i) + lane] = 1.0
                 table[0][PACK * cell(shape, INVERTED, 1, k, i) + lane] = 1.0
@@ -68,7 +69,7 @@ def fill_leaves(table, shape, pack, sentences, allowed, direction):
 @compiled
 def gather_scores(buffer, pack, sentences, shifts, scores, k, j, width):
     """Shifted scores of the splits ``(i, j, k)``, ``i < width``: pack ``2 i + orientation``."""
-    first = 2 * (k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2)
+    first = 2 * split_index(0, j, k)
     for lane in range(PACK):
         if lane < len(pack) and k <= sentences[pack[lane], 0]:
             b = pack[lane]
@@ -88,7 +89,7 @@ def fill_weights(weights, pack, sentences, shifts, potentials, direction, k, j, 
     for t in range(PACK * 2 * width):
         buffer[t] = exp(buffer[t])
     if len(potentials) == 2:
-        first = 2 * (k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2)
+        first = 2 * split_index(0, j, k)
         for lane in range(len(pack)):
             own = potentials[0][pack[lane], first : first + 2 * width]
             other = potentials[-1][pack[lane], first : first + 2 * width]
@@ -221,7 +222,7 @@ def scatter_gradients(totals, pack, sentences, factors, gradients, k, j, width):
     ``gradients[0]`` is ``factors[b, 0]`` times the derivative plus ``factors[b, 1]`` times its
     tangent; ``gradients[1]``, if it is there, ``factors[b, 2]`` times the derivative.
     """
-    first = 2 * (k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2)
+    first = 2 * split_index(0, j, k)
     for lane in range(len(pack)):
         b = pack[lane]
         if k <= sentences[b, 0]:
@@ -244,7 +245,7 @@ def copy_tables(table, shape, pack, sentences, tables):
         for leaves in range(1, segments + 1):
             for plane in range(3):
                 first = cell(shape, plane, leaves, 1, 0)
-                for span in range(length * (length + 1) // 2):
+                for span in range(span_count(length)):
                     tables[b, leaves - 1, plane, span] = table[PACK * (first + span) + lane]
 
 
@@ -260,7 +261,7 @@ def inside(begin, end, order, sentences, allowed, shifts, potentials, direction,
     span]``, unless empty, every cell.
     """
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
-    shape = (largest, longest * (longest + 1) // 2)
+    shape = (largest, span_count(longest))
     weights = new_store(potentials, PACK * 2 * longest)
     table = new_store(potentials, PACK * 3 * shape[0] * shape[1])
     for p in range(begin, end):
@@ -302,7 +303,7 @@ def outside(
     ``seeds[b, part, leaves - 1]`` are the adjoints of the roots.
     """
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
-    shape = (largest, longest * (longest + 1) // 2)
+    shape = (largest, span_count(longest))
     weights = new_store(potentials, PACK * 2 * longest)
     table = new_store(potentials, PACK * 3 * shape[0] * shape[1])
     adjoint = new_store(potentials, PACK * 3 * shape[0] * shape[1])
@@ -333,7 +334,7 @@ def outside(
 def viterbi(begin, end, order, sentences, allowed, scores, tables):
     """Log weight of the best tree of every cell, ``tables[b, leaves - 1, plane, span]``."""
     longest, largest = np.max(sentences[:, 0]), np.max(sentences[:, 1])
-    shape = (largest, longest * (longest + 1) // 2)
+    shape = (largest, span_count(longest))
     buffer, table = np.empty(PACK * 2 * longest), np.empty(PACK * 3 * shape[0] * shape[1])
     shifts = np.zeros(len(sentences))
     for p in range(begin, end):

@@ -25,24 +25,13 @@ from btg_seq2seq.decoding.chart.kernels.string_kernels import (
     with_room,
 )
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 LOG_TWO = np.log(2.0)
 NEVER = 1 << 30  # more leaves than any tree has
 # Of a string's masses: the sum over derivations, and the best of them.
 MASS, BEST = 0, 1
-
-
-@compiled
-def span(i, k):
-    """Packed index of ``[i, k)``."""
-    return k * (k - 1) // 2 + i
-
-
-@compiled
-def split(i, j, k):
-    """Packed index of the split of ``[i, k)`` at j."""
-    return k * (k - 1) * (k - 2) // 6 + j * (j - 1) // 2 + i
 
 
 @compiled
@@ -53,23 +42,23 @@ def parts(i, j, k, orientation):
     inverted ones a straight one.
     """
     if orientation == STRAIGHT:
-        return span(i, j), span(j, k), INVERTED
-    return span(j, k), span(i, j), STRAIGHT
+        return span_index(i, j), span_index(j, k), INVERTED
+    return span_index(j, k), span_index(i, j), STRAIGHT
 
 
 @compiled
 def least_leaves(length, counts):
     """Fewest leaves that cover each span, ``[spans]``, where ``counts[span]`` leaves exist."""
-    least = np.full(length * (length + 1) // 2, NEVER, np.int64)
+    least = np.full(span_count(length), NEVER, np.int64)
     for k in range(1, length + 1):
         for i in range(k - 1, -1, -1):
             fewest = NEVER
-            if counts[span(i, k)] > 0:
+            if counts[span_index(i, k)] > 0:
                 fewest = 1
             else:
                 for j in range(i + 1, k):
-                    fewest = min(fewest, least[span(i, j)] + least[span(j, k)])
-            least[span(i, k)] = min(fewest, NEVER)
+                    fewest = min(fewest, least[span_index(i, j)] + least[span_index(j, k)])
+            least[span_index(i, k)] = min(fewest, NEVER)
     return least
 
 
@@ -160,15 +149,15 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
     for k in range(2, length + 1):
         for i in range(k - 2, -1, -1):
             # The words around need leaves too: what no tree can use is never filled.
-            before = least[span(0, i)] if i > 0 else 0
-            behind = least[span(k, length)] if k < length else 0
-            most, place = min(segments - before - behind, k - i), span(i, k)
+            before = least[span_index(0, i)] if i > 0 else 0
+            behind = least[span_index(k, length)] if k < length else 0
+            most, place = min(segments - before - behind, k - i), span_index(i, k)
             for leaves in range(max(2, least[place]), most + 1):
                 cells = begins[leaves - 1], ends[leaves - 1]
                 for orientation in (STRAIGHT, INVERTED):
                     count = 0
                     for j in range(i + 1, k):
-                        weight = scores[split(i, j, k), orientation]
+                        weight = scores[split_index(i, j, k), orientation]
                         if weight == -np.inf:
                             continue
                         one, other, label = parts(i, j, k, orientation)
@@ -257,12 +246,12 @@ def decode(
     pool = hashes, offsets, log_probs
     for b in range(begin, end):
         length, segments, splits, spans = sentences[b]
-        own = slice(spans, spans + length * (length + 1) // 2)
+        own = slice(spans, spans + span_count(length))
         strings, masses, begins, ends = fill_chart(
             *(length, segments, scores[splits:], leaf_begins[own], leaf_counts[own]),
             *(pool, beam, powers),
         )
-        root, count, table = span(0, length), 0, new_table(64)
+        root, count, table = span_index(0, length), 0, new_table(64)
         for n in range(1, segments + 1):
             # A sentence as one leaf takes either label, but there is only one such tree.
             plane = STRAIGHT if n == 1 else EITHER

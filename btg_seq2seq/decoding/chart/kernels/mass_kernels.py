@@ -10,10 +10,9 @@ from btg_seq2seq.decoding.chart.kernels.chart_kernels import (
     LOG_TWO,
     least_leaves,
     parts,
-    span,
-    split,
 )
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 NEGLIGIBLE = -40.0  # a term e^-40 times the sum changes nothing in it
@@ -51,7 +50,7 @@ def layout(length, segments, leaf_places):
 
     Also the least and the most leaves of each span.
     """
-    spans = length * (length + 1) // 2
+    spans = span_count(length)
     counts = np.zeros(spans, np.int64)
     counts[leaf_places] = 1
     least = least_leaves(length, counts)
@@ -60,9 +59,9 @@ def layout(length, segments, leaf_places):
     cells = 2 * len(leaf_places)
     for k in range(2, length + 1):
         for i in range(k - 1):
-            before = least[span(0, i)] if i > 0 else 0
-            behind = least[span(k, length)] if k < length else 0
-            place = span(i, k)
+            before = least[span_index(0, i)] if i > 0 else 0
+            behind = least[span_index(k, length)] if k < length else 0
+            place = span_index(i, k)
             most[place] = min(segments - before - behind, k - i)
             for m in range(max(2, least[place]), most[place] + 1):
                 for plane in (STRAIGHT, INVERTED, EITHER):
@@ -87,12 +86,12 @@ def fill(length, segments, scores, leaves, leaf_places, size):
         tables[2 * l + 1] = leaves[l] + LOG_TWO
     for k in range(2, length + 1):
         for i in range(k - 2, -1, -1):
-            place = span(i, k)
+            place = span_index(i, k)
             for m in range(max(2, least[place]), most[place] + 1):
                 for orientation in (STRAIGHT, INVERTED):
                     own = tables[places[m - 1, orientation, place]]
                     for j in range(i + 1, k):
-                        weight = scores[split(i, j, k), orientation]
+                        weight = scores[split_index(i, j, k), orientation]
                         for f in range(1, m if weight > -np.inf else 1):
                             one, other = cells_of(places, orientation, f, m, i, j, k)
                             if one >= 0 and other >= 0:
@@ -122,7 +121,7 @@ def target_masses(length, segments, scores, leaves, leaf_places, size, log_masse
     ``records[n - 1, rank]``: packed source span, begin and end in the target, in target order.
     """
     tables, places = fill(length, segments, scores, leaves, leaf_places, size)
-    root = span(0, length)
+    root = span_index(0, length)
     for n in range(2, segments + 1):
         cell = places[n - 1, EITHER, root]
         if cell >= 0:
@@ -142,7 +141,7 @@ def descend(length, n, scores, tables, places, size, record):
         depth -= 1
         i, k, m, plane, a, c = stack[depth]
         if m == 1:
-            record[count, 0], record[count, 1], record[count, 2] = span(i, k), a, c
+            record[count, 0], record[count, 1], record[count, 2] = span_index(i, k), a, c
             count += 1
             continue
         best, choice = -np.inf, (STRAIGHT, i, 0, a)
@@ -150,7 +149,7 @@ def descend(length, n, scores, tables, places, size, record):
             if plane != EITHER and plane != orientation:
                 continue
             for j in range(i + 1, k):
-                weight = scores[split(i, j, k), orientation]
+                weight = scores[split_index(i, j, k), orientation]
                 for f in range(1, m):
                     one, other = cells_of(places, orientation, f, m, i, j, k)
                     if one < 0 or other < 0:

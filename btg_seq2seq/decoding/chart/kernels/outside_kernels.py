@@ -14,12 +14,11 @@ from btg_seq2seq.decoding.chart.kernels.chart_kernels import (
     LOG_TWO,
     fill_chart,
     parts,
-    span,
-    split,
     write_leaves,
 )
 from btg_seq2seq.decoding.chart.kernels.string_kernels import FIRST, SECOND
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 # Where a rest comes from: the parent's rest by its leaves, label and span, and the sibling's row.
@@ -40,13 +39,13 @@ def offer(rests, origins, weight, sibling, masses, parent):
 @compiled
 def best_rests(length, segments, scores, masses, begins, ends):
     """Log weights ``[leaves, label, span]`` of the best rests, and their origins ``[..., 4]``."""
-    spans = length * (length + 1) // 2
+    spans = span_count(length)
     rests = np.full((segments, 3, spans), -np.inf)
     origins = np.zeros((segments, 3, spans, 4), np.int64)
-    rests[0, EITHER, span(0, length)] = 0.0
+    rests[0, EITHER, span_index(0, length)] = 0.0
     for k in range(length, 1, -1):
         for i in range(k - 1):
-            place = span(i, k)
+            place = span_index(i, k)
             for leaves in range(segments - 1):
                 for orientation in (STRAIGHT, INVERTED):
                     label = EITHER
@@ -54,7 +53,7 @@ def best_rests(length, segments, scores, masses, begins, ends):
                         label = orientation
                     rest, parent = rests[leaves, label, place], (leaves, label, place)
                     for j in range(i + 1, k if rest > -np.inf else i + 1):
-                        weight = rest + scores[split(i, j, k), orientation]
+                        weight = rest + scores[split_index(i, j, k), orientation]
                         if weight == -np.inf:
                             continue
                         one, other, asked = parts(i, j, k, orientation)
@@ -85,7 +84,7 @@ def keep_trees(begin, end, sentences, scores, log_counts, leaf_counts, wanted, k
     powers = np.ones((1, 2), np.int64)
     for b in range(begin, end):
         length, segments, splits, spans = sentences[b]
-        own = leaf_counts[spans : spans + length * (length + 1) // 2]
+        own = leaf_counts[spans : spans + span_count(length)]
         strings, masses, begins, ends = fill_chart(
             length, segments, scores[splits:], np.zeros_like(own), own, pool, 1, powers
         )
