@@ -109,3 +109,19 @@ def check_obedience(rules, translation):
             ]
             named = any(f"rule {rule} " in notice for notice in translation.notices)
             assert obeyed or named, (rule, translation)
+
+
+# ---- sentence pairs ------------------------------------------------------------------------
+
+SOURCES = ["the dog saw it in the garden", "", "the dog", "it", "a b c d e f g h i j"]
+TARGETS = ["in the garden it saw the dog", "", "it", "the dog saw", "the " * 9]
+
+
+@cache
+def translator_of_pairs(kind):
+    """A translator for ``SOURCES`` and ``TARGETS``; its grammar takes up to 30 tokens."""
+    tokenizer = train_tokenizer(kind, SOURCES + TARGETS, None if kind == "word" else 300)
+    torch.manual_seed(0)
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2, dropout=0.5)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3, max_grammar_length=30)
+    return Translator(model.eval(), tokenizer, SHORT)

@@ -2,16 +2,12 @@
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
 from decoding_models import SMALL, decode_flat, sentences, tiny_model
-from hypothesis import given
-from hypothesis import strategies as st
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.search.beams import length_batches, most_rows
 from btg_seq2seq.grammar import Leaf
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 
@@ -100,35 +96,6 @@ def test_length_normalised():
         for own in hypotheses:
             expected = flat_log_prob(model, source, own.tokens) / (len(own.tokens) + 1)
             assert own.log_prob == pytest.approx(expected, abs=1e-5)
-
-
-@given(
-    st.lists(st.integers(1, 60), max_size=40), st.sampled_from([1, 5]), st.sampled_from([1, 300])
-)
-def test_batches_have_every_row_once_and_keep_to_the_budget(lengths, beam_size, budget):
-    settings = DecodingSettings(beam_size, batch_tokens=budget)
-    batches = list(length_batches(lengths, settings))
-    assert sorted(row for rows in batches for row in rows) == list(range(len(lengths)))
-    for rows in batches:
-        longest = max(lengths[row] for row in rows)
-        assert len(rows) == 1 or len(rows) * longest * beam_size <= budget
-    assert [*batches] == [*length_batches(lengths, settings)]
-    assert all(len(rows) <= 2 for rows in length_batches(lengths, settings, most=2))
-
-
-def test_large_vocabularies_have_few_rows():
-    backbone = SimpleNamespace(vocabulary_size=256_000)
-    rows = most_rows(backbone, DecodingSettings(beam_size=5))
-    assert 4 * 256_000 * 5 * rows <= 2**28 < 4 * 256_000 * 5 * (rows + 1)  # bytes
-    assert most_rows(backbone, DecodingSettings(beam_size=1000)) == 1
-
-
-def test_short_rows_do_not_wait_for_long_ones():
-    lengths = [40] * 20 + [2] * 20
-    batches = list(length_batches(lengths, DecodingSettings(batch_tokens=10**6)))
-    assert batches == [list(range(20)), list(range(20, 40))]
-    # but steps have a price too
-    assert len([*length_batches([40, 39, 38], DecodingSettings(batch_tokens=10**6))]) == 1
 
 
 def test_a_model_in_training_is_left_so():

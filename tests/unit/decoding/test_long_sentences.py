@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
-from btg_seq2seq.decoding.long_sentences import in_source_order
+from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 
 
 def phrases_of(choices):
@@ -51,3 +52,10 @@ def test_memory_grows_with_the_number_of_phrases():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6
+
+
+def test_cutting():
+    rules = [RuleSpan(2, 4, ((5,),), 0), RuleSpan(4, 5, ((5,),), 1)]
+    assert cut_around(9, 3, rules) == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 9)]
+    assert cut_around(5, 5, rules) == [(0, 2), (2, 4), (4, 5)]
+    assert cut_around(5, 2, []) == [(0, 1), (1, 3), (3, 5)]

@@ -20,14 +20,10 @@ from transformers.utils import logging
 
 from btg_seq2seq import BTGSeq2Seq, Rule, Translator
 from btg_seq2seq.console.arguments import check_length
-from btg_seq2seq.decoding import seq2seq_phrases
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.hypotheses import Hypothesis, TranslatedPhrase
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.translation.inputs import SentenceLengthError
-from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.rules.rules import RuleSet
-from btg_seq2seq.translation.text_hypotheses import to_translation
 
 
 @every_kind
@@ -91,89 +87,7 @@ def test_sentences_come_in_lists():
             call(["it", "it"], ["it"])
 
 
-def test_token_strings_that_read_the_same_are_added_up():
-    translator = translator_of("bpe")
-    source = translator.read(["the dog"])[0]
-    ids = translator.tokenizer.convert_tokens_to_ids
-    whole, pieces = tuple(ids(["▁the"])), tuple(ids(["▁", "the"]))
-    other = tuple(ids(["▁dog"]))
-    found = [
-        Hypothesis.whole(2, other, math.log(0.3)),
-        Hypothesis.whole(2, pieces, math.log(0.25)),
-        Hypothesis.whole(2, whole, math.log(0.15)),
-    ]
-    options = {"nbest": 2, "mode": "flat"}
-    best = to_translation(translator.writer, RuledText(source), found, **options)
-    assert (best.text, best.alternatives[0].text) == ("the", "dog")
-    assert best.log_prob == pytest.approx(math.log(0.4))
-    assert best.variants == (pieces, whole)
-    assert best.derivation.phrases[0].log_prob == pytest.approx(math.log(0.25))
-    ranked = to_translation(
-        translator.writer, RuledText(source), found, **options, are_probabilities=False
-    )
-    assert (ranked.text, ranked.log_prob) == ("dog", pytest.approx(math.log(0.3)))
-
-
-def test_the_posterior_and_the_derivation_belong_to_the_text():
-    """Also where another string was the decoder's best, or several read the same."""
-    translator = translator_of("bpe")
-    source = translator.read(["the dog"])[0]
-    ids = translator.tokenizer.convert_tokens_to_ids
-    whole, pieces = tuple(ids(["▁the"])), tuple(ids(["▁", "the"]))
-    several = [
-        TranslatedPhrase(0, 1, pieces[:1], -1.0),
-        TranslatedPhrase(1, 2, pieces[1:], -1.0),
-    ]
-    found = [
-        Hypothesis.whole(2, tuple(ids(["▁dog"])), math.log(0.3)),
-        Hypothesis.from_phrases(several, math.log(0.25), math.log(0.1), [0.2, 0.8]),
-        Hypothesis.whole(2, whole, math.log(0.15), [1.0, 0.0, 0.0]),
-    ]
-    best = to_translation(translator.writer, RuledText(source), found, 2, mode="cky")
-    assert (best.text, best.alternatives[0].text) == ("the", "dog")
-    assert best.segment_posterior == pytest.approx([0.5, 0.5, 0.0])
-    assert best.derivation.tree.segments == 1  # 0.15 in one derivation, against 0.1
-    ranked = to_translation(
-        translator.writer, RuledText(source), found[1:], 1, mode="cky", are_probabilities=False
-    )
-    assert ranked.segment_posterior == (0.2, 0.8)
-    assert ranked.derivation.tree.segments == 2
-
-
 # ---- what if -------------------------------------------------------------------------------
-
-
-def test_texts_are_encoded_once_for_many_rules(monkeypatch):
-    translator = translator_of("bpe")
-    prepared = translator.prepare(TEXTS)
-    plain = prepared.translate()
-    for first, second in zip(plain, translator.translate(TEXTS, "cky"), strict=True):
-        same(first, second)
-
-    def never(*_):
-        raise AssertionError("encoded again")
-
-    monkeypatch.setattr(seq2seq_phrases, "encode_sources", never)
-    rules = [Rule("Haus", "HOUSE"), Rule("dog", "cat")]
-    with_rules = prepared.translate(rules)
-    for translation in with_rules:
-        check_provenance(translation)
-    check_obedience(rules, with_rules[0])
-    check_obedience(rules, with_rules[2])
-    for first, second in zip(prepared.translate(), plain, strict=True):
-        assert first == second
-    monkeypatch.undo()
-    for first, second in zip(translator.translate(TEXTS, rules=rules), with_rules, strict=True):
-        same(first, second)
-
-
-def test_a_sentence_whose_tokens_are_cut_is_encoded_again():
-    translator = translator_of("bpe")
-    prepared = translator.prepare(["the dog, it", "it"])
-    plain = prepared.translate()
-    rules = [Rule("dog", "cat")]
-    check_obedience(rules, prepared.translate(rules)[0])
-    assert prepared.translate() == plain
 
 
 # ---- hard input ----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from oracle import forest
 from strategies import to_public
 
 from btg_seq2seq.decoding.chart.charts import Chart, StringPool, run_charts
+from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
 from btg_seq2seq.grammar import Tree
 
 UNBOUNDED = 10**6
@@ -108,3 +109,19 @@ def test_long_strings_are_told_apart():
     chart = Chart(1, 1, np.zeros((0, 2)), begins, counts, np.zeros(1))
     (result,) = run_charts([chart], pool, 10, 10)
     assert {tokens_of(string, pool) for string in result} == {*texts}
+
+
+def test_no_charts():
+    assert run_charts([], StringPool(), 1, 1) == []
+
+
+def test_pools_are_joined():
+    one, other = StringPool(), StringPool()
+    assert one.add([5, 6, 7], [2, 1], [-1.0, -2.0]) == 0
+    assert one.add([8], [1], [0.0], rule=3) == 2
+    other.add([9, 9], [2], [-4.0])
+    both = one.joined(other)
+    assert [both.tokens(string) for string in range(4)] == [(5, 6), (7,), (8,), (9, 9)]
+    assert both.phrase(1, 2, 2) == TranslatedPhrase(1, 2, (8,), 0.0, 3)
+    assert both.phrase(0, 1, 3) == TranslatedPhrase(0, 1, (9, 9), -4.0)
+    assert (one.size, both.size) == (3, 4)

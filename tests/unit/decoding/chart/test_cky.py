@@ -18,9 +18,7 @@ from decoding_models import (
 from oracle import SPAN_INDEX, TreeOracle, phrases
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.chart.charts import run_charts
-from btg_seq2seq.decoding.constraints import RuleSpan, fewest_phrases
-from btg_seq2seq.decoding.long_sentences import cut_around
+from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.model.config import BTGSeq2SeqConfig
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 
@@ -165,16 +163,6 @@ def test_impossible_requests_are_refused():
         prepared.decode([[], []])
     with pytest.raises(ValueError, match="sentence 1"):
         prepare(MODEL, [[5, 1], [1]], SMALL)
-
-
-def test_counting_and_cutting():
-    rules = [RuleSpan(2, 4, ((5,),), 0), RuleSpan(4, 5, ((5,),), 1)]
-    assert fewest_phrases(9, 9, rules) == 4
-    assert fewest_phrases(9, 1, rules) == 2 + 2 + 4
-    assert cut_around(9, 3, rules) == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 9)]
-    assert cut_around(5, 5, rules) == [(0, 2), (2, 4), (4, 5)]
-    assert DecodingSettings().longest_output(10) == 40
-    assert run_charts([], None, 1, 1) == []
 
 
 def test_settings_that_default_to_the_model():
