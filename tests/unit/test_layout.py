@@ -28,25 +28,17 @@ TESTED_ELSEWHERE = {
 }
 
 # Unit tests that mirror no module: tools of the tests, and rules about the tree itself.
-NO_MODULE = {"test_imports.py", "test_layout.py", "test_oracle.py"}
+NO_MODULE = {"test_english.py", "test_imports.py", "test_layout.py", "test_oracle.py"}
 
 # Modules that have no unit test yet: other tests reach them, but none is named after them. This set
 # may only shrink. A new module comes with its test, and one that gets a test leaves this set.
 NOT_YET = {
-    "decoding/chart/plan.py",
     "decoding/constraints.py",
     "decoding/encoding.py",
     "decoding/hypotheses.py",
     "decoding/search/beams.py",
-    "derivations/batch.py",
-    "derivations/parsers.py",
-    "derivations/proposals.py",
     "grammar/split_crf.py",
-    "options/help.py",
     "recombination/augment.py",
-    "training/checkpoints.py",
-    "training/directory.py",
-    "training/follow_steps.py",
     "translation/phrase_table.py",
     "translation/prepared_texts.py",
     "translation/rules/assignment.py",
