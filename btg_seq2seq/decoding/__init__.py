@@ -1,1 +1,1 @@
-"""From a trained model and a sentence to translations: flat, and by the grammar (cky)."""
+"""Decoding, in token ids: flat, and by the grammar (cky)."""

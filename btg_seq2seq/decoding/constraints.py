@@ -1,6 +1,6 @@
-"""What rules do to a sentence's phrases: spans with given translations.
+"""Rules at the level of tokens: source spans with given translations.
 
-Matching rules with a text is not done here; this is what the chart is told.
+``translation`` finds them in texts; the chart obeys them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from btg_seq2seq.grammar import Span
 
 @dataclass(frozen=True)
 class RuleSpan:
-    """A source span with translations that were given.
+    """A source span with given translations.
 
     Args:
-        start, stop: source tokens ``[start, stop)``, those that frame the sentence not counted.
+        start, stop: source tokens ``[start, stop)``, not counting the frame of the sentence.
         targets: translations, each a tuple of one or more tokens.
-        rule: number of the rule, for the record.
-        mode: ``"force"``: the span is a phrase and becomes one of the targets; the seq2seq model's
-            probabilities say which. ``"prefer"``: each target has probability 1 and competes.
-        spelled: what the model is asked for each target, where that is not the target itself
-            but tokens that others share with it.
+        rule: number of the rule, which results refer to.
+        mode: ``"force"``: the span is a phrase and becomes one of the targets, chosen by the
+            probabilities of the phrase translator. ``"prefer"``: each target has probability 1 and
+            competes with other translations.
+        spelled: for each target, the tokens by which it is scored, if they differ from the target.
+            Several targets may share them.
     """
 
     start: int
@@ -46,12 +47,12 @@ class RuleSpan:
 
     @property
     def choices(self) -> dict[tuple[int, ...], tuple[int, ...]]:
-        """The targets, each once, and what the model is asked for them."""
+        """The targets, each once, and the tokens by which they are scored."""
         return dict(zip(self.targets, self.spelled or self.targets, strict=True))
 
 
 def check_spans(sentence: int, length: int, spans: Sequence[RuleSpan]) -> None:
-    """Refuse spans beyond the sentence's end, and forced ones that overlap."""
+    """Refuse spans beyond the end of the sentence, and forced spans that overlap."""
     for span in spans:
         if span.stop > length:
             raise ValueError(
@@ -67,7 +68,7 @@ def check_spans(sentence: int, length: int, spans: Sequence[RuleSpan]) -> None:
 
 
 def by_span(rules: Sequence[RuleSpan]) -> dict[Span, list[RuleSpan]]:
-    """The rules of a sentence by the span that they are for."""
+    """Group the rules of a sentence by span."""
     result: dict[Span, list[RuleSpan]] = {}
     for rule in rules:
         result.setdefault((rule.start, rule.stop), []).append(rule)
@@ -75,13 +76,13 @@ def by_span(rules: Sequence[RuleSpan]) -> dict[Span, list[RuleSpan]]:
 
 
 def forced(spans: Sequence[RuleSpan]) -> list[RuleSpan]:
-    """Those that must be obeyed, in the order of the source."""
+    """Return the forced rules in source order."""
     chosen = [span for span in spans if span.mode == "force"]
     return sorted(chosen, key=lambda span: (span.start, span.stop))
 
 
 def fewest_phrases(length: int, limit: int, spans: Sequence[RuleSpan]) -> int:
-    """Fewest phrases of at most ``limit`` tokens with which the forced spans can be phrases."""
+    """Return the fewest phrases of at most ``limit`` tokens that include the forced spans."""
     count, position = 0, 0
     for span in forced(spans):
         count += 1 - (-(span.start - position) // limit)

@@ -1,4 +1,4 @@
-"""Source sentences and phrases as the decoder looks at them: encoder states and a mask."""
+"""Source sentences and phrases as the decoder attends to them: encoder states and a mask."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 @dataclass(frozen=True)
 class Source:
-    """A sentence: its tokens with those that frame it, and, once encoded, all their states."""
+    """A sentence: its tokens, including the frame, and their states once it is encoded."""
 
     tokens: Tensor  # [framed]
     encoded: Tensor | None  # [framed, hidden]
-    begin: int  # first token that is the sentence's own
-    length: int  # tokens that are its own
+    begin: int  # first token after the frame's prefix
+    length: int  # number of tokens without the frame
 
     @classmethod
     def of(cls, model: BTGSeq2Seq, tokens: Sequence[int]) -> Source:
-        """A sentence to be encoded later."""
+        """Make a sentence that is not encoded yet."""
         config = model.config
         frame = len(config.prefix) + len(config.suffix)
         return cls(to_device(model, tokens), None, len(config.prefix), len(tokens) - frame)
@@ -36,18 +36,18 @@ class Source:
         return self.encoded
 
     @property
-    def own_tokens(self) -> Tensor:
-        """The tokens without frame, ``[length]``."""
+    def unframed_tokens(self) -> Tensor:
+        """The tokens without the frame, ``[length]``."""
         return self.tokens[self.begin : self.begin + self.length]
 
     @property
-    def own_states(self) -> Tensor:
-        """Their states, ``[length, hidden]``."""
+    def unframed_states(self) -> Tensor:
+        """The states of these tokens, ``[length, hidden]``."""
         return self.states[self.begin : self.begin + self.length]
 
 
 def check_sources(model: BTGSeq2Seq, sources: Sequence[Sequence[int]]) -> None:
-    """Refuse sentences with nothing in their frame."""
+    """Refuse sentences that have only a frame."""
     frame = len(model.config.prefix) + len(model.config.suffix)
     for sentence, tokens in enumerate(sources):
         if len(tokens) <= frame:
@@ -55,12 +55,12 @@ def check_sources(model: BTGSeq2Seq, sources: Sequence[Sequence[int]]) -> None:
 
 
 def to_device(model: BTGSeq2Seq, tokens: Sequence[int]) -> Tensor:
-    """Token ids where the model is."""
+    """Put token ids on the device of the model."""
     return torch.tensor(list(tokens), dtype=torch.long, device=model.device)
 
 
 def encode_sources(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Source]:
-    """The same sentences with their states."""
+    """Encode sentences together; returns them with their states."""
     lengths = torch.tensor([len(source.tokens) for source in sources], device=model.device)
     tokens = [source.tokens for source in sources]
     input_ids = pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad)
@@ -73,7 +73,7 @@ def encode_sources(model: BTGSeq2Seq, sources: Sequence[Source]) -> list[Source]
 
 
 def padded_states(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """States of different lengths in one tensor ``[rows, longest, hidden]``, and their mask."""
+    """Pad states to one tensor ``[rows, longest, hidden]``; also returns their mask."""
     lengths = torch.tensor([len(row) for row in rows], device=rows[0].device)
     states = pad_sequence(list(rows), batch_first=True)
     return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
@@ -82,14 +82,14 @@ def padded_states(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 def phrase_states(
     model: BTGSeq2Seq, phrases: Sequence[tuple[Source, int, int]]
 ) -> tuple[Tensor, Tensor]:
-    """States ``[phrases, longest, hidden]`` of spans ``(source, start, stop)``, and their mask.
+    """Return states ``[phrases, longest, hidden]`` of spans ``(source, start, stop)``, and a mask.
 
-    The same states that ``model.phrase_log_probs`` scores phrase pairs with: of the sentence, or,
-    for phrases that are encoded alone, their own.
+    These are the states with which ``model.phrase_log_probs`` scores phrase pairs: slices of the
+    sentence's states or, with ``phrase_encoding: alone``, those of the phrase encoded by itself.
     """
     if model.config.phrase_encoding == "sentence":
-        return padded_states([source.own_states[i:k] for source, i, k in phrases])
-    tokens = [source.own_tokens[i:k] for source, i, k in phrases]
+        return padded_states([source.unframed_states[i:k] for source, i, k in phrases])
+    tokens = [source.unframed_tokens[i:k] for source, i, k in phrases]
     lengths = torch.tensor([len(row) for row in tokens], device=model.device)
     padded = pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad)
     return model.encode_alone(Side(padded, lengths))

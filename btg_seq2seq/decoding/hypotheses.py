@@ -78,7 +78,7 @@ class Hypothesis:
         return cls(tokens, log_prob, derivation, None, segment_posterior)
 
     @property
-    def best(self) -> float:
+    def best_log_prob(self) -> float:
         """Log-probability of the best derivation."""
         return self.log_prob if self.log_best is None else self.log_best
 

@@ -1,4 +1,4 @@
-"""Rules in a sentence that is too long for a chart: its pieces are translated in source order."""
+"""Rules in a sentence that is too long for a chart: pieces are translated in source order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from btg_seq2seq.grammar import Span
 
 
 def cut_around(length: int, limit: int, forced_spans: Sequence[RuleSpan]) -> list[Span]:
-    """The forced spans, and what is between them in even pieces of at most ``limit`` tokens."""
+    """Cut a sentence at the forced spans, and the rest into even pieces of ``limit`` tokens."""
     pieces: list[Span] = []
     position = 0
     ends = [(span.start, span.stop) for span in forced_spans]
@@ -30,9 +30,9 @@ def cut_around(length: int, limit: int, forced_spans: Sequence[RuleSpan]) -> lis
 
 @dataclass(frozen=True)
 class _Prefix:
-    """A string of the first phrases: the sum over its derivations, and the best one, from behind.
+    """A translation of the first phrases: the sum over its derivations, and the best of them.
 
-    ``string`` is a number that no other string has.
+    ``string`` is a unique number of the string. The best derivation is linked from last to first.
     """
 
     string: int
@@ -43,7 +43,7 @@ class _Prefix:
 
     @property
     def phrases(self) -> list[TranslatedPhrase]:
-        """The phrases of the best derivation."""
+        """Phrases of the best derivation."""
         phrases = []
         prefix: _Prefix | None = self
         while prefix is not None and prefix.last is not None:
@@ -55,12 +55,13 @@ class _Prefix:
 def in_source_order(
     choices: Sequence[Sequence[TranslatedPhrase]], beam_size: int
 ) -> list[Hypothesis]:
-    """The best strings, best first, of phrases with several translations each.
+    """Find the best strings, best first, of phrases with several translations each.
 
-    Strings that come about in several ways have the sum of their probabilities. The work grows with
-    the number of phrases, not with its square: no string is ever copied.
+    The probabilities of all derivations of a string are added up. Time is linear in the number of
+    phrases, since no string is ever copied.
     """
-    numbers: dict[tuple[int, int], int] = {}  # of a string and one more token: the longer string's
+    # The number of a string, by that of the string without its last token, and that token.
+    numbers: dict[tuple[int, int], int] = {}
     beam = [_Prefix(0, 0.0, 0.0)]
     for phrase in choices:
         longer: dict[int, _Prefix] = {}

@@ -60,7 +60,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         self.model, self.settings = model, settings or model.decoding
         self.sources = [Source.of(model, tokens) for tokens in sources]
         self.lengths = [source.length for source in self.sources]
-        self._tokens = [tuple(source.own_tokens.tolist()) for source in self.sources]
+        self._tokens = [tuple(source.unframed_tokens.tolist()) for source in self.sources]
 
     @property
     def grammar(self) -> SourceGrammar:
@@ -201,7 +201,7 @@ class Seq2SeqPhrases(PhraseTranslator):
             first = len(result)
             longest = max(source.length for source in sources[first:])
             some = sources[first : first + max(1, MOST_SPLITS // max(1, split_count(longest)))]
-            states, _ = padded_states([source.own_states for source in some])
+            states, _ = padded_states([source.unframed_states for source in some])
             lengths = [source.length for source in some]
             scores = self.model.prior(states, lengths).double()
             finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()

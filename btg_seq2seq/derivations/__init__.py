@@ -1,1 +1,1 @@
-"""How a sentence pair is cut into aligned phrases: parsers, draws, sums over segmentations."""
+"""Derivations of sentence pairs: parsers, samples, proposals, sums over segmentations."""

@@ -19,13 +19,13 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 
 def most_segments(model: BTGSeq2Seq, pair: Pair) -> Tensor:
-    """Most phrases that each sentence pair can be cut into, ``[batch]``."""
+    """Return the most phrases that each sentence pair can be cut into, ``[batch]``."""
     shorter = torch.minimum(pair.source.lengths, pair.target.lengths)
     return shorter.clamp(max=model.config.max_segments)
 
 
 def draw_segments(maximum: Tensor, rate: float, uniforms: Tensor) -> Tensor:
-    """A number of phrases n > 1 for each sentence, by itself; 1 where no other is possible.
+    """Draw a number of phrases n > 1 for each sentence by itself; 1 if no other is possible.
 
     ``uniforms`` are random numbers in [0, 1), ``[batch]``.
     """
@@ -45,13 +45,13 @@ class Parsers:
 
     @classmethod
     def uniform(cls, model: BTGSeq2Seq, pair: Pair, segments: Tensor) -> Parsers:
-        """Parsers to which every derivation is as good as any other."""
+        """Build parsers that give every derivation the same weight."""
         zeros = map(torch.zeros_like, (pair.prior_scores, pair.posterior_scores, pair.leaf_scores))
         return cls.of(model, Pair(pair.source, pair.target, pair.states, *zeros), segments)
 
     @classmethod
     def of(cls, model: BTGSeq2Seq, pair: Pair, segments: Tensor) -> Parsers:
-        """Both parsers for the given numbers of leaves."""
+        """Build both parsers for the given numbers of leaves."""
         limit = model.config.max_phrase_length
         prior, posterior = (
             TreeCRF(scores, pair.source.lengths, segments, limit)
@@ -60,5 +60,5 @@ class Parsers:
         return cls(prior, posterior, pair, limit)
 
     def leaves(self, trees: TreeBatch) -> LeafCRF:
-        """Distribution over target segmentations along given trees."""
+        """Return the distribution over target segmentations along given trees."""
         return LeafCRF(self.pair.leaf_scores, self.pair.target.lengths, trees, self.limit)

@@ -1,10 +1,10 @@
-"""Where else to look for trees: the posterior with boundaries moved and some nodes turned around.
+"""Proposals of trees near those of the posterior: boundaries moved, some nodes inverted.
 
-A sampled tree is often right but for one boundary, and the posterior may already have ruled the
-right one out. Worse, it settles on an orientation first, when phrases mean little yet, and may
-never see the other one again. The proposals here spread each split's marginal probability over
-splits nearby and over both orientations and make a CRF of the result, so samples and their exact
-densities come from the dynamic programs.
+A sampled tree is often right except for one boundary, and the posterior may already have ruled the
+right boundary out. Worse, the posterior settles on an orientation early, when phrases mean little
+yet, and may never see the other one again. The proposals here spread each split's marginal
+probability over nearby splits and both orientations. The result is again a CRF, so samples and
+their exact densities come from the dynamic programs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from btg_seq2seq.grammar.packing import split_count
 # Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
 _SHARES = (0.4, 0.2, 0.1)
 _FLOOR = 1e-4
-FARTHEST = 3  # tokens that a single boundary is moved by, at most
-_CELLS = 2**24  # of a cube of fenceposts that are in memory at a time
+FARTHEST = 3  # most tokens by which a single boundary is moved
+_CELLS = 2**24  # most cells of cubes of fenceposts in memory at a time
 
 
 def moved_trees(crf: TreeCRF, turned: float = 0.0, limit: int | None = None) -> TreeCRF:
-    """A proposal near a tree CRF with this phrase length limit; without gradients.
+    """Build a proposal near a tree CRF with this phrase length limit; without gradients.
 
-    ``turned`` is the share of a split's probability that its other orientation gets.
+    ``turned`` is the share of a split's probability that goes to its other orientation.
     """
     marginals = _spread(crf.marginals)
     scores = torch.lerp(marginals, marginals.flip(-1), turned).add(_FLOOR).log()
@@ -35,16 +35,17 @@ def moved_trees(crf: TreeCRF, turned: float = 0.0, limit: int | None = None) -> 
 
 
 def one_boundary_moved(trees: TreeBatch, move: Tensor, limits: Tensor) -> TreeBatch:
-    """The same trees, each with one of its source boundaries up to three tokens away.
+    """Move one source boundary of each tree by up to three tokens.
 
-    ``move``, ``[batch]``, are numbers of which six in a row move one boundary in different ways. A
-    tree stays as it is where a phrase would be empty, or longer than ``limits``, ``[batch]``.
+    ``move``, ``[batch]``, selects the boundary and the distance: six numbers in a row move the same
+    boundary in six ways. A tree is unchanged if a phrase would become empty, or longer than
+    ``limits``, ``[batch]``.
     """
     if not trees.splits.shape[1]:  # only trees of one leaf
         return trees
     nodes = (trees.segments - 1).clamp(min=1)
     way, by = move // (2 * FARTHEST), move % (2 * FARTHEST) - FARTHEST
-    node = (way % nodes)[:, None, None]  # each splits at a boundary of its own
+    node = (way % nodes)[:, None, None]  # every node splits at a different boundary
     old = trees.splits[..., 1:2].gather(1, node)  # [batch, 1, 1]
     new = old + torch.where(by < 0, by, by + 1)[:, None, None]
     is_node = trees.is_node[..., None]
@@ -59,9 +60,9 @@ def one_boundary_moved(trees: TreeBatch, move: Tensor, limits: Tensor) -> TreeBa
 
 
 def moved_leaves(crf: LeafCRF, count: int = 1, limit: int | None = None) -> LeafCRF:
-    """A proposal near a leaf CRF, along the same trees; without gradients.
+    """Build a proposal near a leaf CRF, along the same trees; without gradients.
 
-    Of every ``count`` rows, which are trees of one sentence, the marginals are averaged.
+    The marginals of every ``count`` rows, which are trees of one sentence, are averaged.
     """
     shape = (len(crf.trees) // count, count, crf.marginals.shape[1])
     marginals = crf.marginals.view(shape).mean(1)

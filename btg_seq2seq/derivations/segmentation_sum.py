@@ -1,9 +1,9 @@
 """The sum over target segmentations, for sampled trees.
 
-For every source phrase of the trees, the decoder is run from every place in the target where a
-phrase may start, and the probability of every stretch of the target as its translation is read off
-the prefixes. Phrases in target order then form a chain, over which sums and samples are exact. What
-is found for a source phrase serves all trees of the sentence that contain it.
+For every source phrase of the trees, the decoder runs from every place in the target where a phrase
+may start. The prefixes give the probability of every stretch of the target as its translation.
+Phrases in target order then form a chain, over which sums and samples are exact. A source phrase is
+decoded once for all trees of the sentence that contain it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.reading import Pair
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
-_DECODED_TOKENS = 2**15  # in one call; rows of like length are together
+_DECODED_TOKENS = 2**15  # in one call, with rows of similar length
 
 
 @dataclass(frozen=True)
 class Leaves:
-    """The leaves of trees, one tree a row, in target order."""
+    """The leaves of trees in target order, one tree per row."""
 
-    sentences: Tensor  # [rows]: of which sentence pair
+    sentences: Tensor  # [rows]: rank of the sentence pair
     phrases: Tensor  # [rows, phrases, 2]: source spans
-    segments: Tensor  # [rows]: how many of them are real
+    segments: Tensor  # [rows]: number of phrases; the rest is padding
     limits: Tensor  # [rows]: longest target phrases
 
 
 @dataclass(frozen=True)
 class SegmentationSum:
-    """For one tree a row: ``log sum over segmentations of p(y | x, tree)``, and samples."""
+    """``log sum over segmentations of p(y | x, tree)`` of one tree per row, and samples."""
 
     scores: Tensor  # [rows, phrases, target + 1, target + 1]: log p(y[a:c] | phrase), no gradient
     totals: Tensor  # [rows, phrases + 1, target + 1]: log weight of y[:c] as the first m phrases
@@ -49,10 +49,9 @@ class SegmentationSum:
         leaves: Leaves,
         boundaries: Tensor,
     ) -> SegmentationSum:
-        """For trees of sentences of ``pair``.
+        """Compute the sums for trees of the sentences of ``pair``.
 
-        ``boundaries`` says where in the target of each sentence of ``pair`` phrases may meet,
-        ``[batch, target + 1]``.
+        ``boundaries``, ``[batch, target + 1]``, marks where phrases may meet in each target.
         """
         lengths = pair.target.lengths[leaves.sentences]
         scores = _scores(model, pair, leaves, boundaries)
@@ -67,12 +66,12 @@ class SegmentationSum:
 
     @property
     def log_sum(self) -> Tensor:
-        """The sum for each tree, ``[rows]``."""
+        """The sum of each tree, ``[rows]``."""
         rows = torch.arange(len(self.lengths), device=self.lengths.device)
         return self.totals[rows, self.segments, self.lengths]
 
     def sample(self, uniforms: Tensor) -> SegmentationBatch:
-        """One segmentation a row, by its probability; ``uniforms`` are ``[rows, phrases]``."""
+        """Draw one segmentation per row; ``uniforms`` are ``[rows, phrases]``."""
         return self._descend(self.totals, list(map(Chooser, uniforms[..., None].unbind(1))))
 
     @property
@@ -97,10 +96,10 @@ class SegmentationSum:
 
 
 def likely_boundaries(leaves: LeafCRF, nearby: LeafCRF, chosen: SegmentationBatch) -> Tensor:
-    """How likely phrases meet at each fencepost of the target, by either of two parsers.
+    """Compute how likely phrases meet at each fencepost of the target, ``[rows, target + 1]``.
 
-    ``[rows, target + 1]``; 1 for the boundaries of ``chosen``, so that every tree keeps a
-    segmentation.
+    The larger probability of two parsers. It is 1 for the boundaries of ``chosen``, so that every
+    tree keeps a segmentation.
     """
     likely = torch.maximum(_boundary_probabilities(leaves), _boundary_probabilities(nearby))
     return likely.scatter(1, chosen.fenceposts, 1.0)
@@ -128,7 +127,7 @@ def _scores(model: BTGSeq2Seq, pair: Pair, leaves: Leaves, boundaries: Tensor) -
     inner.scatter_(1, last[:, None], False)  # [distinct, target + 1]
 
     def ever(condition: Tensor) -> Tensor:
-        """Whether it holds for a distinct phrase in any tree, ``[distinct, 1]``."""
+        """Reduce a condition on phrases of trees to distinct phrases, ``[distinct, 1]``."""
         result = torch.zeros(len(distinct), 1, dtype=torch.bool, device=inner.device)
         result[inverse[condition[is_phrase]]] = True
         return result
@@ -155,9 +154,9 @@ def _stretches(
 ) -> Tensor:
     """Log-probability of stretches of the target as translations of each source phrase.
 
-    ``[phrases, target + 1, target + 1]``; of those that begin where ``begins``, ``[phrases, target
-    + 1]``, is true, up to ``ends`` and of at most the ``widest`` length, ``[phrases]``. ``phrases``
-    are sentence, start and stop.
+    ``[phrases, target + 1, target + 1]``. A stretch begins where ``begins``, ``[phrases, target +
+    1]``, is true, ends at ``ends`` at the latest and has at most ``widest`` tokens, ``[phrases]``.
+    ``phrases`` are sentence, start and stop.
     """
     target, (sentence, start, stop) = pair.target, phrases.unbind(1)
     longest = target.tokens.shape[1]

@@ -6,11 +6,13 @@ import math
 from dataclasses import replace
 
 from btg_seq2seq.derivations.derivation import Derivation
-from btg_seq2seq.translation.source_text import SourceText
+from btg_seq2seq.translation.tokenized_text import TokenizedText
 from btg_seq2seq.translation.translation import TextDerivation, TextPhrase, Translation
 
 
-def aligned(source: SourceText, target: SourceText, derivation: Derivation | None) -> Translation:
+def aligned(
+    source: TokenizedText, target: TokenizedText, derivation: Derivation | None
+) -> Translation:
     """Turn a sentence pair and its derivation into text.
 
     The log-probability is the sum over the phrases. Without a derivation it is minus infinity,

@@ -1,6 +1,6 @@
-"""Check what a translator is given, sentence by sentence: no text, half a character, too long.
+"""Checks of the texts given to a translator: not a text, half a character, too long.
 
-An error holds the sentence's rank and the reason, so that a command can name the line instead.
+An error has the sentence's rank and the reason, so that a command can name the line instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from btg_seq2seq.translation.translation import Translation
 if TYPE_CHECKING:
     from btg_seq2seq.translation.target_text import TargetWriter
 
-# A translation that is given: as text, as a result, or as token strings that read the same.
+# A given translation: a text, a result, or token strings that read the same.
 Target = str | Translation | Sequence[Sequence[int]]
 
 # A text with more characters than both of these allow is refused before it is tokenized.
@@ -28,9 +28,9 @@ class SentenceLengthError(SentenceError):
 
 
 def check_texts(texts: Sequence[str], most: int | None, what: str = "it") -> None:
-    """Refuse what is no list of texts, and texts that cannot be encoded in UTF-8.
+    """Refuse anything but a list of texts that can be encoded in UTF-8.
 
-    ``most``: tokens that a text may have. One with far more characters is refused at once.
+    A text may have ``most`` tokens. One with far more characters is refused at once.
     """
     if isinstance(texts, str):
         raise UserError("texts must be a list of sentences, not one string")
@@ -39,7 +39,7 @@ def check_texts(texts: Sequence[str], most: int | None, what: str = "it") -> Non
 
 
 def check_text(sentence: int, text: str, most: int | None, what: str = "it") -> None:
-    """The same for one text."""
+    """Check one text; see ``check_texts``."""
     if not isinstance(text, str):
         raise SentenceError(sentence, f"{what} must be a string, not {type(text).__name__}")
     if most is not None and len(text) > max(CHARACTERS_PER_TOKEN * most, MOST_CHARACTERS):
@@ -53,7 +53,7 @@ def check_text(sentence: int, text: str, most: int | None, what: str = "it") -> 
 
 
 def half_character(text: str) -> str | None:
-    """The first lone surrogate of a text, escaped."""
+    """Return the first lone surrogate of a text, escaped."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -62,7 +62,7 @@ def half_character(text: str) -> str | None:
 
 
 def check_pairs(sources: Sequence[str], targets: Sequence[Target]) -> None:
-    """Refuse what are no two lists of the same length."""
+    """Refuse anything but two lists of the same length."""
     if isinstance(sources, str) or isinstance(targets, str):
         raise UserError("sources and targets must be lists of sentences, not one string")
     if len(sources) != len(targets):
@@ -70,13 +70,13 @@ def check_pairs(sources: Sequence[str], targets: Sequence[Target]) -> None:
 
 
 def reads_as_its_text(writer: TargetWriter, translation: Translation) -> bool:
-    """Whether the token strings of a translation read as its text, which may have been edited."""
+    """Return whether a translation's token strings read as its text, which may be edited."""
     text, strings = translation.text, translation.variants
     if not strings or any(writer.write([(tokens, None)])[0] == text for tokens in strings):
         return True
     if writer.encode_sentence(text) in strings:  # with words that the model does not know
         return True
-    # Targets of rules stand in the text as they were written, whatever their tokens read as.
+    # Targets of rules appear in the text as they are written, whatever their tokens read as.
     derivation = translation.derivation
     if derivation is None or all(phrase.rule is None for phrase in derivation.phrases):
         return False

@@ -1,8 +1,8 @@
 """Phrase tables: the phrase pairs that a model finds in text.
 
-From a bitext: the phrases of the most probable posterior derivations, each counted once. From
-sources alone: expected counts, the probability that the source parser makes a phrase of a span
-times the probability of a translation under the seq2seq model.
+From a bitext, it counts the phrases of the most probable derivations. From sources alone, it adds
+up expected counts: the probability that a span is a phrase under the source parser, times the
+probability of a translation under the phrase translator.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from btg_seq2seq.text.words import words_of
 from btg_seq2seq.translation.formats import PhraseTableEntry, formats_for
 from btg_seq2seq.translation.prepared_texts import chunks
 from btg_seq2seq.translation.rules.files import SEPARATOR
-from btg_seq2seq.translation.source_text import SourceText
 from btg_seq2seq.translation.target_text import REPLACEMENT
+from btg_seq2seq.translation.tokenized_text import TokenizedText
 from btg_seq2seq.translation.translator import Translator
 
 
@@ -35,8 +35,8 @@ class _Counts:
 class PhraseTable:
     """Phrase pairs with their counts.
 
-    ``left_out`` counts those that cannot be written as words, and so not be read back as rules:
-    phrases that end inside of a word, or whose text the format cannot hold.
+    ``left_out`` counts the phrases that could not be read back as rules: those that end inside of
+    a word, and those whose text the Moses format cannot hold.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class PhraseTable:
         return len(self._entries)
 
     def add(self, source: str, target: str, count: float, log_prob: float) -> None:
-        """Count a pair; ``log_prob`` is the seq2seq model's, of the target given the source."""
+        """Count a phrase pair; ``log_prob`` is that of the target given the source."""
         texts = [" ".join(text.split()) for text in (source, target)]
         if not all(texts) or any(SEPARATOR in text or REPLACEMENT in text for text in texts):
             self.left_out += 1
@@ -98,7 +98,7 @@ class PhraseTable:
     ) -> list[int]:
         """Count the phrases of the most probable derivation of each sentence pair.
 
-        Returns which pairs have none, because they are too long for the grammar.
+        Returns the ranks of the pairs without a derivation, which are too long for the grammar.
         """
         too_long = []
         for rank, pair in enumerate(translator.align(sources, targets, segments)):
@@ -114,9 +114,9 @@ class PhraseTable:
         return too_long
 
     def add_sources(self, translator: Translator, texts: Sequence[str]) -> list[int]:
-        """Count what the source parser and the seq2seq model expect, for each sentence.
+        """Add the expected counts of the phrases of each sentence.
 
-        Returns which sentences were left out, because they are too long for a chart.
+        Returns the ranks of the sentences that were left out, which are too long for a chart.
         """
         too_long, first = [], 0
         for chunk in chunks(translator.read(texts), translator.settings):
@@ -124,13 +124,13 @@ class PhraseTable:
             first += len(chunk)
         return too_long
 
-    def _add_sources(self, translator: Translator, read: Sequence[SourceText]) -> list[int]:
+    def _add_sources(self, translator: Translator, read: Sequence[TokenizedText]) -> list[int]:
         ranks = [rank for rank, source in enumerate(read) if source.tokens]
         sources = [read[rank] for rank in ranks]
         phrases = translator.phrases(sources)
         prepared = prepare(phrases, phrases.grammar, translator.settings)
         plans = prepared.plans([()] * len(sources))
-        weights: dict[SentenceSpan, float] = {}  # how probable it is that a span is a phrase
+        weights: dict[SentenceSpan, float] = {}  # probability that a span is a phrase
         for row, plan in plans.items():
             length = len(sources[row].tokens)
             flat = math.exp(plan.log_counts[0])
@@ -150,12 +150,12 @@ class PhraseTable:
     def _add_span(
         self,
         translator: Translator,
-        source: SourceText,
+        source: TokenizedText,
         candidates: Candidates,
         span: SentenceSpan,
         weight: float,
     ) -> None:
-        """Count the translations of a span that is a phrase with probability ``weight``."""
+        """Add the translations of a span that is a phrase with probability ``weight``."""
         _, start, stop = span
         characters = source.characters(start, stop)
         if not _is_words(source.text, characters):
@@ -170,7 +170,7 @@ class PhraseTable:
 
 
 def _is_words(text: str, span: Span) -> bool:
-    """Whether a span begins and ends where words do, white space aside."""
+    """Return whether a span begins and ends at word boundaries, white space aside."""
     starts, stops = _borders(text)
     inside = text[slice(*span)]
     start = span[0] + len(inside) - len(inside.lstrip())
@@ -180,6 +180,6 @@ def _is_words(text: str, span: Span) -> bool:
 
 @lru_cache(maxsize=2)
 def _borders(text: str) -> tuple[frozenset[int], frozenset[int]]:
-    """Where the words of a text begin and end; asked for each of its phrases."""
+    """First and last characters of the words of a text; cached, since each phrase needs them."""
     words = words_of(text)
     return frozenset(word.start for word in words), frozenset(word.stop for word in words)

@@ -1,4 +1,4 @@
-"""Texts that are prepared once and translated by the grammar with any rules."""
+"""Texts prepared once and translated by the grammar with any rules."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.translation.inputs import Target, check_pairs
-from btg_seq2seq.translation.rules.assignment import Assigner, Assignment
+from btg_seq2seq.translation.rules.apply import RuleApplier, RuledText
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
-from btg_seq2seq.translation.source_text import SourceText
+from btg_seq2seq.translation.text_hypotheses import TextHypothesis, log_sum, to_translation
+from btg_seq2seq.translation.tokenized_text import TokenizedText
 from btg_seq2seq.translation.translation import Translation
-from btg_seq2seq.translation.writing import Written, log_sum, to_translation
 
 if TYPE_CHECKING:  # it makes these
     from btg_seq2seq.translation.translator import Translator
 
 
-# Texts that are held in memory, encoded, at a time; their tokens, and splits in their charts.
+# Most texts encoded in memory at a time; most tokens of them, and splits in their charts.
 CHUNK, CHUNK_TOKENS, CHUNK_SPLITS = 256, 2**15, 2**23
 
 
 def chunks(
-    sources: Sequence[SourceText], settings: DecodingSettings
-) -> Iterator[Sequence[SourceText]]:
-    """Sources in order, no more of them at a time than fit into memory."""
+    sources: Sequence[TokenizedText], settings: DecodingSettings
+) -> Iterator[Sequence[TokenizedText]]:
+    """Yield sources in order, in chunks that fit into memory."""
     first, tokens, splits = 0, 0, 0
     for rank, source in enumerate(sources):
         length = len(source.tokens)
@@ -48,63 +48,63 @@ def chunks(
 class PreparedTexts:
     """Texts with their encoder states and phrase candidates, to be translated with any rules.
 
-    What one call has decoded, the next one uses again: a sentence is encoded anew only if a rule
-    that is forced or kept ends inside of one of its tokens.
+    Everything that one call decodes is reused by the next. A sentence is encoded again only if a
+    rule that is forced or kept ends inside of one of its tokens.
     """
 
     def __init__(
-        self, translator: Translator, sources: Sequence[SourceText], settings: DecodingSettings
+        self, translator: Translator, sources: Sequence[TokenizedText], settings: DecodingSettings
     ) -> None:
         self.translator, self.sources, self.settings = translator, sources, settings
         self._groups: list[PreparedSentences] = []
-        # Where the tokens of a sentence were prepared: group and row.
+        # Group and row of each sentence, by its rank and tokens.
         self._places: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
 
     def translate(self, rules: Iterable[Rule] | RuleSet = (), nbest: int = 1) -> list[Translation]:
         """Translate by the grammar with these rules; see ``Translator.translate``."""
         check_nbest(nbest, self.settings)
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
-        assignments = self._assign(rule_set)
-        results = self._decode(assignments)
+        ruled_texts = self._apply(rule_set)
+        results = self._decode(ruled_texts)
         translations = [
             to_translation(
                 self.translator.writer,
-                _with_ignored(assignment, result),
+                _with_ignored(ruled, result),
                 result.hypotheses,
                 nbest,
                 mode="cky",
                 fallback=result.fallback,
                 are_probabilities=not self.settings.length_normalised,
             )
-            for assignment, result in zip(assignments, results, strict=True)
+            for ruled, result in zip(ruled_texts, results, strict=True)
         ]
         if rule_set is not rules:
             warn_about(rule_set)
         return translations
 
     def score(self, targets: Sequence[Target], rules: Iterable[Rule] | RuleSet = ()) -> list[float]:
-        """The log-probability with which ``translate`` reports each target under these rules.
+        """Compute the log-probability with which ``translate`` reports each target.
 
-        Minus infinity where the beams have lost it. See ``Translator.score`` for targets, and for
-        probabilities that are exact.
+        It is minus infinity if the beams have lost the target. See ``Translator.score`` for the
+        kinds of targets, and for exact probabilities.
         """
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
         check_pairs([source.text for source in self.sources], targets)
         for sentence, target in enumerate(targets):
             self.translator.check_target(target, sentence, self.settings)
-        assignments = self._assign(rule_set)
-        results = self._decode(assignments)
+        ruled_texts = self._apply(rule_set)
+        results = self._decode(ruled_texts)
         scores = []
-        for assignment, result, target in zip(assignments, results, targets, strict=True):
+        for ruled, result, target in zip(ruled_texts, results, targets, strict=True):
             strings = {*self.translator.token_strings(target)}
             text = target.text if isinstance(target, Translation) else None
             found = [
                 own.log_prob
                 for own in result.hypotheses
-                if self._is_one_of(assignment, own, strings, text)
+                if self._is_one_of(ruled, own, strings, text)
             ]
-            is_empty = not assignment.source.tokens and not any(strings)
-            # Scores that are no probabilities are not added, as in ``to_translation``.
+            is_empty = not ruled.source.tokens and not any(strings)
+            # Normalised scores are not added up, as in ``to_translation``.
             total = (
                 max(found, default=-math.inf) if self.settings.length_normalised else log_sum(found)
             )
@@ -113,25 +113,25 @@ class PreparedTexts:
 
     def _is_one_of(
         self,
-        assignment: Assignment,
+        ruled: RuledText,
         hypothesis: Hypothesis,
         strings: Collection[tuple[int, ...]],
         text: str | None,
     ) -> bool:
-        """Whether a hypothesis has one of the token strings, and reads as the text, if there is."""
-        written = Written.of(self.translator.writer, assignment, hypothesis)
+        """Compare a hypothesis with token strings and, if given, a text."""
+        written = TextHypothesis.of(self.translator.writer, ruled, hypothesis)
         return written.tokens in strings and text in (None, written.text)
 
-    def _assign(self, rules: RuleSet) -> list[Assignment]:
-        """Find the rules in all texts."""
+    def _apply(self, rules: RuleSet) -> list[RuledText]:
+        """Apply rules to all texts."""
         translator = self.translator
         frame = len(translator.framed([]))
         longest = None if translator.longest is None else translator.longest - frame
-        assigner = Assigner(translator.reader, translator.writer, rules, longest)
-        return [assigner.assign(source) for source in self.sources]
+        applier = RuleApplier(translator.reader, translator.writer, rules, longest)
+        return [applier.apply(source) for source in self.sources]
 
-    def encode(self, ranks: Iterable[int], sources: Sequence[SourceText]) -> None:
-        """Encode those of the sentences that are new, or have other tokens than before."""
+    def encode(self, ranks: Iterable[int], sources: Sequence[TokenizedText]) -> None:
+        """Encode the sentences that are new, or whose tokens have changed."""
         new = [rank for rank in ranks if (rank, sources[rank].tokens) not in self._places]
         if new:
             phrases = self.translator.phrases([sources[rank] for rank in new], self.settings)
@@ -140,25 +140,25 @@ class PreparedTexts:
             for row, rank in enumerate(new):
                 self._places[rank, sources[rank].tokens] = group, row
 
-    def _decode(self, assignments: Sequence[Assignment]) -> list[CkyResult]:
-        """The strings of each sentence under its rules."""
-        results = [CkyResult([]) for _ in assignments]
-        ranks = [rank for rank, assignment in enumerate(assignments) if assignment.source.tokens]
-        self.encode(ranks, [assignment.source for assignment in assignments])
-        places = {rank: self._places[rank, assignments[rank].source.tokens] for rank in ranks}
+    def _decode(self, ruled_texts: Sequence[RuledText]) -> list[CkyResult]:
+        """Find the translations of each sentence under its rules."""
+        results = [CkyResult([]) for _ in ruled_texts]
+        ranks = [rank for rank, ruled in enumerate(ruled_texts) if ruled.source.tokens]
+        self.encode(ranks, [ruled.source for ruled in ruled_texts])
+        places = {rank: self._places[rank, ruled_texts[rank].source.tokens] for rank in ranks}
         for group, prepared in enumerate(self._groups):
             rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
             if rows:
-                spans = [assignments[rank].spans for rank in rows.values()]
-                # All that the chart has: token strings that read the same are added up.
+                spans = [ruled_texts[rank].spans for rank in rows.values()]
+                # All strings of the chart, since those that read the same are added up.
                 found = prepared.decode(spans, None, list(rows))
                 for rank, result in zip(rows.values(), found, strict=True):
                     results[rank] = result
         return results
 
 
-def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
-    """The assignment with a notice for each rule that the decoder passed over."""
+def _with_ignored(ruled: RuledText, result: CkyResult) -> RuledText:
+    """Add a notice for each rule that could not compete."""
     reason = "the sentence is too long for cky, and its source is none of the pieces"
     if result.fallback is None:
         reason = (
@@ -166,14 +166,13 @@ def _with_ignored(assignment: Assignment, result: CkyResult) -> Assignment:
             "tree in which its source is a phrase"
         )
     notices = [
-        f"rule {assignment.matches[rank].rule} does not compete: {reason}"
-        for rank in result.ignored
+        f"rule {ruled.matches[rank].rule} does not compete: {reason}" for rank in result.ignored
     ]
-    return replace(assignment, notices=[*assignment.notices, *notices])
+    return replace(ruled, notices=[*ruled.notices, *notices])
 
 
 def check_nbest(nbest: int, settings: DecodingSettings) -> None:
-    """A beam holds no more than so many translations."""
+    """Refuse more translations than the beam holds."""
     if not 1 <= nbest <= settings.beam_size:
         raise UserError(
             f"nbest={nbest} must lie between 1 and beam_size={settings.beam_size}; "
@@ -182,7 +181,7 @@ def check_nbest(nbest: int, settings: DecodingSettings) -> None:
 
 
 def warn_about(rules: RuleSet) -> None:
-    """Say what is wrong with rules, and which of them matched nothing."""
+    """Warn of problems with rules, and of rules that matched nothing."""
     for problem in rules.problems:
         warnings.warn(problem, stacklevel=3)
     unmatched = rules.unmatched

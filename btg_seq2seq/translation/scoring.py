@@ -1,4 +1,4 @@
-"""Probabilities of translations that are given, as text or as ``Translation``."""
+"""Probabilities of given translations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from btg_seq2seq.decoding.chart.target_mass import TargetMass, target_mass
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.errors import SentenceError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.translation.rules.assignment import Assignment
-from btg_seq2seq.translation.source_text import SourceText
+from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.target_text import TargetWriter
+from btg_seq2seq.translation.text_hypotheses import log_sum, to_translation
+from btg_seq2seq.translation.tokenized_text import TokenizedText
 from btg_seq2seq.translation.translation import TextDerivation
-from btg_seq2seq.translation.writing import log_sum, to_translation
 
 if TYPE_CHECKING:
     from btg_seq2seq.translation.translator import Translator
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """How probable a translation is."""
+    """Log-probabilities of a given translation."""
 
     flat_log_prob: float
-    """``log p(y | x)`` of the seq2seq model: what flat translation reports."""
+    """``log p(y | x)`` of the seq2seq model, as flat translation reports it."""
 
     cky_log_prob: float
-    """The same for the grammar, summed over all derivations within the limits of decoding: spans
-    below ``span_threshold`` have none. What cky translation reports is the part of this sum that
-    its beams have found."""
+    """Sum over all derivations of the grammar within the limits of decoding: spans below
+    ``span_threshold`` are no phrases. Cky translation reports the part of this sum that its beams
+    find."""
 
     derivation: TextDerivation | None
     """The most probable derivation."""
@@ -39,11 +39,11 @@ class Score:
 
 def score_strings(
     translator: Translator,
-    sources: Sequence[SourceText],
+    sources: Sequence[TokenizedText],
     variants: Sequence[Sequence[tuple[int, ...]]],
     settings: DecodingSettings,
 ) -> list[Score]:
-    """Score translations, each a text as one or more token strings, which are added up."""
+    """Score translations; each has one or more token strings, which are added up."""
     rows = [
         (rank, tokens)
         for rank, (source, strings) in enumerate(zip(sources, variants, strict=True))
@@ -67,19 +67,19 @@ def score_strings(
 
 
 def _score(
-    writer: TargetWriter, source: SourceText, found: list[tuple[tuple[int, ...], TargetMass]]
+    writer: TargetWriter, source: TokenizedText, found: list[tuple[tuple[int, ...], TargetMass]]
 ) -> Score:
     hypotheses = [
         Hypothesis(tokens, mass.log_mass, mass.derivation, mass.log_best)
         for tokens, mass in found
         if mass.derivation is not None
     ]
-    best = to_translation(writer, Assignment(source), hypotheses, 1, mode="given")
+    best = to_translation(writer, RuledText(source), hypotheses, 1, mode="given")
     flat = log_sum([mass.flat_log_prob for _, mass in found])
     return Score(flat, log_sum([mass.log_mass for _, mass in found]), best.derivation)
 
 
-def _without_tokens(source: SourceText, strings: Sequence[tuple[int, ...]]) -> Score:
-    """An empty source becomes an empty translation, and nothing else; any other needs a string."""
+def _without_tokens(source: TokenizedText, strings: Sequence[tuple[int, ...]]) -> Score:
+    """Score a pair that was not decoded: only an empty source has an empty translation."""
     log_prob = -math.inf if source.tokens or any(strings) else 0.0
     return Score(log_prob, log_prob, None)

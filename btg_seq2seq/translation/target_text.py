@@ -1,7 +1,7 @@
-"""From phrases in tokens to a text, in which the targets of rules stand as they were written.
+"""From phrases in tokens to text.
 
-A tokenizer decodes what the model wrote. Targets of rules are not decoded but copied, and kept
-apart from their neighbours: so they are words of the text whatever tokens stand beside them.
+A tokenizer decodes the phrases of the model. Targets of rules are copied instead, and separated
+from their neighbours: so they are words of the text whatever tokens are beside them.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from btg_seq2seq.grammar import Span
 from btg_seq2seq.text import encode_side
 from btg_seq2seq.text.words import is_unspaced, would_merge
 
-Part = tuple[tuple[int, ...], str | None]  # tokens, and the text of a rule's target
+TargetPart = tuple[tuple[int, ...], str | None]  # tokens, and the text of a rule's target
 
-REPLACEMENT = "\ufffd"  # stands for bytes that are no character
-WINDOW = 64  # tokens that are decoded again with each phrase
+REPLACEMENT = "\ufffd"  # stands for bytes that are not a character
+WINDOW = 64  # tokens decoded again with each phrase
 
 
 class TargetWriter:
-    """Makes texts of tokens."""
+    """Decodes phrases into text, and encodes targets."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
 
     def encode(self, target: str) -> tuple[int, ...]:
-        """Tokens of a phrase as it stands in the middle of a sentence."""
+        """Return the tokens of a phrase in the middle of a sentence."""
         before, both = self.encode_sentence("a"), self.encode_sentence(f"a {target}")
-        # Where a space marks the start of a word, it must be there.
+        # With tokenizers that mark word starts by a space, the space must be there.
         is_prefix = both[: len(before)] == before
         return both[len(before) :] if is_prefix else self.encode_sentence(target)
 
     def encode_sentence(self, text: str) -> tuple[int, ...]:
-        """Tokens of a whole translation, without those that frame it."""
+        """Return the tokens of a whole translation, without a frame."""
         return tuple(encode_side(self.tokenizer, text, "target")["input_ids"])
 
-    def write(self, parts: Sequence[Part]) -> tuple[str, list[Span]]:
-        """The text, and the characters of each part; these tile the text."""
+    def write(self, parts: Sequence[TargetPart]) -> tuple[str, list[Span]]:
+        """Return the text, and the characters of each part, which tile the text."""
         text, ends = "", [0]
         for is_given, run in groupby(parts, key=lambda part: part[1] is not None):
             if is_given:
@@ -61,7 +61,7 @@ class TargetWriter:
         return stripped, list(pairwise(sorted(ends)))
 
     def _space_before(self, text: str, target: str) -> str:
-        """What stands between a text and the target of a rule."""
+        """Separator between a text and the target of a rule."""
         if not text or text[-1].isspace() or is_unspaced(text, target):
             return ""
         is_open = unicodedata.category(text[-1]) in ("Ps", "Pi")
@@ -72,21 +72,21 @@ class TargetWriter:
     def _decode_run(
         self, phrases: Sequence[tuple[int, ...]], is_first: bool
     ) -> tuple[str, list[int]]:
-        """The text of phrases, and the number of its characters that the first one, two, ... make.
+        """Decode phrases; returns the text and the number of its characters up to each phrase.
 
-        A phrase may end within the bytes of a character: the next phrase gets it.
+        If a phrase ends within the bytes of a character, the next phrase gets the character.
         """
         decode = self._decode if is_first else self._decode_behind
         tokens = [token for phrase in phrases for token in phrase]
         text, ends = decode(tokens), []
-        # Decoding every prefix from its start would take a time that grows with the square of the
-        # length: the tokens before ``begin``, which read ``text[:known]``, are not decoded again.
+        # Decoding every prefix from its start would take quadratic time. So the tokens before
+        # ``begin``, which read ``text[:known]``, are not decoded again.
         begin, known, stop = 0, 0, 0
         for phrase in phrases:
             stop += len(phrase)
             part = (self._decode_behind if begin else decode)(tokens[begin:stop])
             same = _agreement(part, text[known : known + len(part)])
-            # Tokens may read differently behind others, beside those for half a character.
+            # Tokens may read differently after others, not only those for half a character.
             if begin and part[same:].strip(REPLACEMENT):
                 begin, known, part = 0, 0, decode(tokens[:stop])
                 same = _agreement(part, text)
@@ -96,7 +96,7 @@ class TargetWriter:
         return text, ends
 
     def _decode_behind(self, tokens: list[int]) -> str:
-        """The text of tokens in the middle of a sentence, with the space before it."""
+        """Decode tokens in the middle of a sentence, with the space before them."""
         if self._anchor is None:
             return self._decode(tokens)
         anchor = self._decode([self._anchor])
@@ -111,7 +111,7 @@ class TargetWriter:
 
     @cached_property
     def _anchor(self) -> int | None:
-        """A token for a word, which shows whether what follows it begins with a space."""
+        """A token for a word, which shows whether the next token begins with a space."""
         special = {*self.tokenizer.all_special_ids}
         for piece, token in sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1]):
             # A byte would be decoded together with those that follow.
@@ -123,13 +123,13 @@ class TargetWriter:
 
     @cached_property
     def _glues_brackets(self) -> bool:
-        """Whether a bracket and a word without a space between them are tokens of their own."""
+        """True if a bracket and a word without a space between them are separate tokens."""
         tokens = self.encode_sentence("(a")
         return len(tokens) > 1 and self._decode(tokens) == "(a"
 
 
 def _agreement(first: str, second: str) -> int:
-    """Number of characters that two texts have in common at their start."""
+    """Length of the common prefix of two texts."""
     shorter = min(len(first), len(second))
     if first[:shorter] == second[:shorter]:
         return shorter

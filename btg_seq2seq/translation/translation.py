@@ -1,7 +1,7 @@
-"""What a translation is: its text, how likely it is, and where every word came from.
+"""Translations: text, log-probability, and the origin of every word.
 
-Results are plain values without tensors, written as JSON and read back. Making them of what the
-decoder found is left to ``results``.
+Plain values without tensors, which can be written as JSON and read back. ``text_hypotheses`` makes
+them from the results of decoding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TextPhrase:
 
     @classmethod
     def between(cls, source: str, text: str, **values: Any) -> TextPhrase:
-        """A phrase whose words are those that its spans cut out of the two texts."""
+        """Build a phrase from the two texts; its spans say which words it has."""
         words, translated = (
             whole[slice(*span)].strip()
             for whole, span in ((source, values["source_span"]), (text, values["target_span"]))
@@ -44,7 +44,7 @@ class TextPhrase:
 
     @property
     def origin(self) -> str:
-        """``seq2seq``, or the rule that asked for it."""
+        """``seq2seq``, or the rule that gave the translation."""
         return "seq2seq" if self.rule is None else f"rule {self.rule}"
 
     def to_json(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class TextPhrase:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TextPhrase:
-        """Build the phrase that ``to_json`` wrote."""
+        """Read a phrase written by ``to_json``."""
         return cls(
             source=value["source"],
             target=value["target"],
@@ -75,16 +75,16 @@ class TextPhrase:
 
 @dataclass(frozen=True)
 class TextDerivation:
-    """How a text was put together: a tree over the source's tokens, and its phrases."""
+    """The derivation of a text, in words and characters: a tree over source tokens, and phrases."""
 
     tree: Tree
     phrases: tuple[TextPhrase, ...]  # in target order
 
     @property
     def bracket(self) -> str:
-        """As a person reads it: ``[das Haus -> the house <ist -> is, klein -> small>]``.
+        """The derivation in brackets: ``[das Haus -> the house <ist -> is, klein -> small>]``.
 
-        In the order of the source; angle brackets say that the translation inverts two parts.
+        In source order; angle brackets mark two parts that the translation inverts.
         """
         by_tokens = {phrase.tokens: phrase for phrase in self.phrases}
 
@@ -109,16 +109,16 @@ class TextDerivation:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TextDerivation:
-        """Build the derivation that ``to_json`` wrote."""
+        """Read a derivation written by ``to_json``."""
         phrases = tuple(TextPhrase.from_json(phrase) for phrase in value["phrases"])
         return cls(Tree.parse(value["tree"]), phrases)
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """A text that is among the most probable, and its best derivation.
+    """One of the most probable texts, and its best derivation.
 
-    ``log_prob`` adds up all token strings in ``variants`` that read as this text.
+    ``log_prob`` adds up the token strings in ``variants``, which all read as this text.
     """
 
     text: str
@@ -137,7 +137,7 @@ class Alternative:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Alternative:
-        """Build what ``to_json`` wrote."""
+        """Read an alternative written by ``to_json``."""
         derivation = value["derivation"]
         return cls(
             text=value["text"],
@@ -149,22 +149,21 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Translation(Alternative):
-    """The best translation of a text, and what there is to say about it.
+    """The best translation of a text, with its alternatives and provenance.
 
     Args:
         text: the translation.
-        log_prob: of the text: the sum over all of its derivations that the decoder found. What a
-            rule asks for has probability 1; where it forces one of several targets, they share
-            that as the model would.
+        log_prob: log-probability of the text, summed over all of its derivations that the decoder
+            found. The target of a rule has probability 1; several targets of a forced rule share
+            it in proportion to the model's probabilities.
         variants: the token strings that read as this text.
-        derivation: the most probable one; nothing for an empty source.
+        derivation: the most probable derivation; ``None`` for an empty source.
         source: the text that was translated.
-        mode: as asked for, ``"flat"`` or ``"cky"``; ``"given"`` for a text that was not translated
-            but aligned.
+        mode: ``"flat"`` or ``"cky"``, as requested; ``"given"`` for a given text that was aligned.
         alternatives: the next best texts, all different.
         segment_posterior: probability that the text is made of 1, 2, ... phrases.
-        fallback: why the sentence was not decoded as asked; nothing where it was.
-        notices: what happened to rules that were not obeyed as they stand.
+        fallback: reason why the sentence was not decoded as requested; ``None`` if it was.
+        notices: messages about rules that were not applied as written.
     """
 
     source: str = ""
@@ -176,11 +175,11 @@ class Translation(Alternative):
 
     @property
     def bracket(self) -> str:
-        """The derivation as a person reads it; empty where there is none."""
+        """The derivation in brackets; empty if there is none."""
         return "" if self.derivation is None else self.derivation.bracket
 
     def to_pharaoh(self) -> str:
-        """Word alignment ``0-0 1-2 ...``: the words of ``split()`` in phrases that were paired."""
+        """Return the word alignment ``0-0 1-2 ...``: all words of each pair of phrases."""
         if self.derivation is None:
             return ""
         links = set()
@@ -192,7 +191,7 @@ class Translation(Alternative):
         return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for ``json.dumps``; ``Translation.from_json`` reads them back."""
+        """Convert to plain values, for ``json.dumps``."""
         return {
             "source": self.source,
             **super().to_json(),
@@ -205,7 +204,7 @@ class Translation(Alternative):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Translation:
-        """Build the translation that ``to_json`` wrote; other fields are ignored."""
+        """Read a translation written by ``to_json``; other fields are ignored."""
         best = Alternative.from_json(value)
         return cls(
             text=best.text,
@@ -232,7 +231,7 @@ def _word_spans(text: str) -> list[Span]:
 
 
 def _words_in(words: list[Span], span: Span) -> list[int]:
-    """Words that share a character with a span."""
+    """Ranks of the words that share a character with a span."""
     return [rank for rank, (start, stop) in enumerate(words) if start < span[1] and span[0] < stop]
 
 
@@ -242,7 +241,7 @@ def _span(values: Any) -> Span:
 
 
 def _to_number(value: float) -> float | None:
-    """JSON has no minus infinity: nothing stands for it."""
+    """JSON has no minus infinity: null stands for it."""
     return value if math.isfinite(value) else None
 
 

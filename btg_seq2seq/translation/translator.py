@@ -1,7 +1,7 @@
-"""Translation of texts: flat, or by the grammar with rules that are obeyed.
+"""Translation of texts: flat, or by the grammar with rules.
 
-Joins what the other files do: rules are found in the text, the text becomes tokens, the decoder
-finds token strings, and these become texts whose words know where they came from.
+The steps: tokenize the text, find rules in it, decode, and turn token strings back into texts with
+the origin of every word.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from btg_seq2seq.translation.inputs import (
     reads_as_its_text,
 )
 from btg_seq2seq.translation.prepared_texts import PreparedTexts, check_nbest, chunks, warn_about
-from btg_seq2seq.translation.rules.assignment import Assignment
+from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 from btg_seq2seq.translation.scoring import Score, score_strings
-from btg_seq2seq.translation.source_text import SourceReader, SourceText
 from btg_seq2seq.translation.target_text import TargetWriter
+from btg_seq2seq.translation.text_hypotheses import to_translation
+from btg_seq2seq.translation.tokenized_text import TextReader, TokenizedText
 from btg_seq2seq.translation.translation import Translation
-from btg_seq2seq.translation.writing import to_translation
 
 
 class Translator:
-    """A model, its tokenizer, and how to use them.
+    """A model and its tokenizer, to translate, score and align texts.
 
-    ``settings`` are the defaults of every call; unless given, those saved beside the model.
+    ``settings`` are the defaults of every call; they default to those saved beside the model.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Translator:
         self.model = model
         self.tokenizer = tokenizer
         self.settings = settings or model.decoding
-        self.reader = SourceReader(tokenizer)
+        self.reader = TextReader(tokenizer)
         self.writer = TargetWriter(tokenizer)
 
     @classmethod
@@ -69,9 +69,9 @@ class Translator:
         device: str | torch.device = "cpu",
         verify: bool = True,
     ) -> Translator:
-        """Load what ``btg train`` wrote: a model and its tokenizer.
+        """Load a model and its tokenizer, as ``btg train`` writes them.
 
-        ``verify=False`` saves the time of comparing the files with their checksums.
+        ``verify=False`` does not compare the files with their checksums, which saves time.
         """
         model: Any = BTGSeq2Seq.from_pretrained(directory, verify=verify)
         tokenizer = load_tokenizer(Path(directory))
@@ -86,15 +86,15 @@ class Translator:
         nbest: int = 1,
         **settings: Any,
     ) -> list[Translation]:
-        """Translate texts, one sentence each; an empty one has an empty translation.
+        """Translate texts, one sentence each; an empty text has an empty translation.
 
         Args:
             texts: sentences; results are in the same order and do not depend on each other.
             mode: ``"flat"``: the seq2seq model alone; ``"cky"``: the grammar combines phrases.
-                Unless given, cky where there are rules and flat otherwise.
-            rules: what is to be obeyed; needs cky. What is wrong with a rule, or that it matched
-                nothing, is a warning; of a ``RuleSet`` it can be asked for.
-            nbest: translations a sentence, the best one included; at most ``beam_size``.
+                Defaults to cky if there are rules, and to flat otherwise.
+            rules: rules to obey; they need cky. Problems with rules, and rules that match nothing,
+                are warnings; a ``RuleSet`` collects them instead.
+            nbest: number of translations per sentence, including the best; at most ``beam_size``.
             settings: fields of ``DecodingSettings``, such as ``beam_size``.
         """
         chosen = replace(self.settings, **settings)
@@ -116,7 +116,7 @@ class Translator:
         return results
 
     def prepare(self, texts: Sequence[str], **settings: Any) -> PreparedTexts:
-        """Encode texts, to be translated again and again with different rules."""
+        """Encode texts once, to translate them with different rules."""
         chosen = replace(self.settings, **settings)
         sources = self.read(texts, chosen)
         prepared = PreparedTexts(self, sources, chosen)
@@ -126,10 +126,10 @@ class Translator:
     def score(
         self, sources: Sequence[str], targets: Sequence[Target], **settings: Any
     ) -> list[Score]:
-        """How probable given translations are; rules play no part.
+        """Compute the probabilities of given translations, without rules.
 
-        A target is a text, of which the tokenizer makes one token string; or what ``translate``
-        returned, or the token strings themselves, which are added up.
+        A target is a text, which the tokenizer turns into one token string; a ``Translation``; or
+        token strings. The probabilities of several token strings are added up.
         """
         chosen = replace(self.settings, **settings)
         check_pairs(sources, targets)
@@ -151,7 +151,7 @@ class Translator:
     ) -> None:
         """Refuse a given translation that cannot be scored.
 
-        It may have as many tokens as a translation of the longest source.
+        It may be as long as a translation of the longest source.
         """
         settings = settings or self.settings
         most = settings.max_length and settings.longest_output(settings.max_length)
@@ -186,7 +186,7 @@ class Translator:
             )
 
     def token_strings(self, target: Target) -> list[tuple[int, ...]]:
-        """The tokens of a given translation, in all ways that it has."""
+        """Return all token strings of a given translation."""
         if isinstance(target, Translation) and (target.variants or not target.text):
             target = target.variants
         elif isinstance(target, Translation):
@@ -198,10 +198,10 @@ class Translator:
     def align(
         self, sources: Sequence[str], targets: Sequence[str], segments: int | None = None
     ) -> list[Translation]:
-        """The most probable tree of each given pair and, along it, target phrases.
+        """Find the most probable tree of each sentence pair, and target phrases along it.
 
-        ``segments`` is the number of phrases; as many as the model allows unless given. A pair
-        has no derivation where a side is empty or too long for the grammar.
+        ``segments`` is the number of phrases; it defaults to the most that the model allows. A
+        pair with an empty side, or one too long for the grammar, has no derivation.
         """
         check_pairs(sources, targets)
         read, written = self.tokenize(sources), self.tokenize(targets, side="target")
@@ -212,8 +212,8 @@ class Translator:
 
     def read(
         self, texts: Sequence[str], settings: DecodingSettings | None = None
-    ) -> list[SourceText]:
-        """Sources as tokens; an error where the settings or the model allow no such length."""
+    ) -> list[TokenizedText]:
+        """Tokenize sources; refuse those that are too long for the settings or the model."""
         sources = self.tokenize(texts, settings)
         for sentence, source in enumerate(sources):
             if self.longest is not None and len(self.framed(source.tokens)) > self.longest:
@@ -229,8 +229,8 @@ class Translator:
         texts: Sequence[str],
         settings: DecodingSettings | None = None,
         side: TextSide = "source",
-    ) -> list[SourceText]:
-        """Texts as tokens; an error where one has more than ``max_length``."""
+    ) -> list[TokenizedText]:
+        """Tokenize texts; refuse those with more than ``max_length`` tokens."""
         most = (settings or self.settings).max_length
         what = "it" if side == "source" else "its translation"
         check_texts(texts, most, what)
@@ -246,34 +246,34 @@ class Translator:
 
     @property
     def longest(self) -> int | None:
-        """Most tokens that the model can read, with those that frame them; nothing for any."""
+        """Most tokens that the model can read, including the frame; ``None`` for no limit."""
         backbone = self.model.backbone
         return backbone.family.longest(backbone.model.config)
 
     def phrases(
-        self, sources: Sequence[SourceText], settings: DecodingSettings | None = None
+        self, sources: Sequence[TokenizedText], settings: DecodingSettings | None = None
     ) -> Seq2SeqPhrases:
-        """The model as a phrase translator of these sentences."""
+        """Return the model as the phrase translator of these sentences."""
         framed = [self.framed(source.tokens) for source in sources]
         return Seq2SeqPhrases(self.model, framed, settings or self.settings)
 
     def framed(self, tokens: Sequence[int]) -> list[int]:
-        """Tokens of a source with those that the model expects around them."""
+        """Add the tokens that the model expects around a source."""
         config = self.model.config
         return [*config.prefix, *tokens, *config.suffix]
 
     def _translate_flat(
-        self, sources: Sequence[SourceText], nbest: int, settings: DecodingSettings
+        self, sources: Sequence[TokenizedText], nbest: int, settings: DecodingSettings
     ) -> list[Translation]:
         rows = [rank for rank, source in enumerate(sources) if source.tokens]
         phrases = self.phrases([sources[rank] for rank in rows], settings)
-        # All that the beam holds: token strings that read the same are added up.
+        # All strings of the beam, since those that read the same are added up.
         found = decode_flat(phrases, settings.beam_size)
         hypotheses = dict(zip(rows, found, strict=True))
         return [
             to_translation(
                 self.writer,
-                Assignment(source),
+                RuledText(source),
                 hypotheses.get(rank, []),
                 nbest,
                 mode="flat",

@@ -1,7 +1,7 @@
-"""The chart of cky decoding: phrase candidates and a tree CRF's scores become K-best strings.
+"""The chart of cky decoding: from phrase candidates and split scores to K-best strings.
 
 A cell holds the best K different strings with the sum of the probabilities of their derivations
-inside the chart. The work is done in ``kernels``; here are its inputs and results.
+inside the chart. This file has the inputs and results; ``kernels`` does the work.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ NO_RULE = -1
 
 
 class Strings(NamedTuple):
-    """Token strings, one behind the other."""
+    """Token strings, packed one behind the other."""
 
     tokens: Integers  # of all strings
     lengths: Integers  # [strings]
     log_probs: Floats  # [strings]
-    rules: Integers  # [strings]: which rule a string is from, or NO_RULE
-    offsets: Integers  # [strings + 1]: where each begins, and the end
+    rules: Integers  # [strings]: number of the rule that gave a string, or NO_RULE
+    offsets: Integers  # [strings + 1]: first token of each string, and the end
 
 
 class StringPool:
-    """Strings that charts and results refer to by number; more can always be added."""
+    """Strings to which charts and results refer by number; it can only grow."""
 
     def __init__(self) -> None:
         self._chunks: list[tuple[Integers, Integers, Floats, Integers]] = []
@@ -41,7 +41,7 @@ class StringPool:
         self.size = 0
 
     def add(self, tokens: Any, lengths: Any, log_probs: Any, rule: int = NO_RULE) -> int:
-        """Append strings, whose ``tokens`` stand in one row; returns the number of the first."""
+        """Append strings with concatenated ``tokens``; returns the number of the first."""
         lengths = np.asarray(lengths, np.int64)
         rules = np.full(len(lengths), rule, np.int64)
         chunk = (np.asarray(tokens, np.int64), lengths, np.asarray(log_probs, np.float64), rules)
@@ -52,7 +52,7 @@ class StringPool:
 
     @property
     def all(self) -> Strings:
-        """The strings so far."""
+        """All strings so far."""
         if self._all is None:
             empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
             columns = zip(empty, *self._chunks, strict=True)
@@ -63,12 +63,12 @@ class StringPool:
         return self._all
 
     def tokens(self, string: int) -> Tokens:
-        """One string."""
+        """Return the tokens of a string."""
         begin, end = self.all.offsets[string : string + 2]
         return tuple(self.all.tokens[begin:end].tolist())
 
     def phrase(self, start: int, stop: int, string: int) -> TranslatedPhrase:
-        """One string as the translation of a span."""
+        """Return a string as the translation of a span."""
         rule = int(self.all.rules[string])
         return TranslatedPhrase(
             *(start, stop, self.tokens(string), float(self.all.log_probs[string])),
@@ -76,7 +76,7 @@ class StringPool:
         )
 
     def joined(self, other: StringPool) -> StringPool:
-        """This pool's strings and then the other's."""
+        """Concatenate two pools."""
         result = StringPool()
         result._chunks = [*self._chunks, *other._chunks]
         result.size = self.size + other.size
@@ -85,11 +85,11 @@ class StringPool:
 
 @dataclass(frozen=True)
 class Chart:
-    """What the chart of one sentence is made of.
+    """The input of one sentence's chart.
 
-    ``leaf_begins`` and ``leaf_counts``, ``[spans]``: strings of the pool that a span can become as
-    a leaf; those of the whole sentence are sentence-level hypotheses. ``log_counts``,
-    ``[segments]``: log of p(n | x) over the summed weight of all trees with n leaves.
+    ``leaf_begins`` and ``leaf_counts``, ``[spans]``, are the strings of the pool that a span can
+    become as a leaf; those of the whole sentence are sentence-level hypotheses. ``log_counts``,
+    ``[segments]``, is the log of p(n | x) over the summed weight of all trees with n leaves.
     """
 
     length: int
@@ -102,18 +102,18 @@ class Chart:
 
 @dataclass(frozen=True)
 class ChartString:
-    """A string of the root: its log mass, and its best derivation's log mass and leaves."""
+    """A string of the root: its log mass, and log mass and leaves of its best derivation."""
 
     log_mass: float
     log_best: float
     leaves: list[tuple[int, int, int]]  # start, stop, string of the pool; in target order
-    posterior: list[float]  # shares of derivations with 1, 2, ... leaves in the mass
+    posterior: list[float]  # share of derivations with 1, 2, ... leaves in the mass
 
 
 def run_charts(
     charts: Sequence[Chart], pool: StringPool, beam_size: int, nbest: int | None
 ) -> list[list[ChartString]]:
-    """Fill the charts and read the ``nbest`` strings of each, best first, or all."""
+    """Fill charts and read the ``nbest`` strings of each, best first; ``None`` for all."""
     if not charts:
         return []
     if nbest is None:
@@ -121,7 +121,7 @@ def run_charts(
         nbest = wholes + 2 * beam_size * max(chart.segments for chart in charts)
     strings, hashes = pool.all, np.zeros((pool.size, 2), np.int64)
     offsets = strings.offsets
-    if pool.size:  # a broken model may find nothing at all
+    if pool.size:  # a broken model may find no string at all
         over_batch(string_kernels.hash_strings, pool.size, 50, offsets, strings.tokens, hashes)
     largest = max(chart.segments for chart in charts)
     batch, longest = len(charts), int(strings.lengths.max(initial=0))

@@ -1,8 +1,7 @@
 """Beam search with true probabilities, for sentences and for phrases: Hugging Face's ``generate``.
 
-What it adds: every row has a length limit of its own and every hypothesis its end token, so that
-no hypothesis depends on the rows beside it and every score is the log-probability of a whole
-string.
+Every row has its own length limit, and every hypothesis an end token. So no hypothesis depends on
+the other rows, and every score is the log-probability of a whole string.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from btg_seq2seq.model.backbone import KEPT_LOGITS, Backbone
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 
-# What pretrained models like to set, and what would make scores something else than probabilities.
+# Settings that pretrained models may have, with which scores would not be probabilities.
 PLAIN_SEARCH = {
     "do_sample": False,
     "early_stopping": False,
@@ -50,13 +49,13 @@ PLAIN_SEARCH = {
     "output_attentions": False,
     "output_hidden_states": False,
 }
-# What a step of the decoder costs on its own, in rows: weights are read, kernels started.
+# Fixed cost of a decoder step, in rows: weights are read, kernels started.
 STEP_COST = 16
 
 
 @dataclass(frozen=True)
 class Level:
-    """What a hypothesis begins and ends with, and which tokens it may not hold."""
+    """Start, end and banned tokens of hypotheses: whole sentences or phrases."""
 
     prompt: tuple[int, ...]
     end: int
@@ -65,7 +64,7 @@ class Level:
 
     @classmethod
     def sentence(cls, backbone: Backbone) -> Level:
-        """Whole sentences: no segment tokens."""
+        """Make the level of whole sentences: no segment tokens."""
         banned = {backbone.pad}
         if backbone.has_segment_tokens:
             banned |= {backbone.segment_start, backbone.segment_end}
@@ -73,22 +72,22 @@ class Level:
 
     @classmethod
     def phrase(cls, backbone: Backbone) -> Level:
-        """Phrases: no tokens of sentences; a phrase is never empty."""
+        """Make the level of phrases: no start or end of a sentence, and never empty."""
         banned = {backbone.pad, backbone.sentence_end, backbone.segment_start}
         banned |= {*backbone.sentence_prompt(), *backbone.phrase_prompt()}
         banned |= {*backbone.phrase_prompt(reverse=True)}
         return cls(backbone.phrase_prompt(), backbone.segment_end, tuple(sorted(banned)), False)
 
     def longest(self, backbone: Backbone, limit: int) -> int:
-        """Most tokens of a hypothesis: the limit, or what the model has positions for."""
+        """Return the most tokens of a hypothesis: the limit, or the positions of the model."""
         positions = backbone.family.longest(backbone.model.config)
         return limit if positions is None else min(limit, positions - len(self.prompt))
 
     def forbid(self, log_probs: Tensor, banned: Tensor, length: int, limits: Tensor) -> None:
-        """Rule out, in place, what cannot follow ``length`` tokens: ``[rows, vocabulary]``.
+        """Forbid, in place, tokens that cannot follow ``length`` tokens: ``[rows, vocabulary]``.
 
-        ``banned`` are the level's, as a tensor; ``limits``, ``[rows]``, the length at which a
-        hypothesis must end.
+        ``banned`` are the level's banned tokens as a tensor; ``limits``, ``[rows]``, the lengths at
+        which hypotheses must end.
         """
         ending = log_probs[:, self.end].clone()
         log_probs[:, banned] = -torch.inf
@@ -102,7 +101,7 @@ class Level:
 class Beams:
     """The best strings of each row, best first."""
 
-    tokens: Tensor  # [rows, beam, longest], without prompt; the end token and padding behind
+    tokens: Tensor  # [rows, beam, longest], without the prompt, followed by end token and padding
     lengths: Tensor  # [rows, beam]: tokens before the end
     log_probs: Tensor  # [rows, beam]; minus infinity where there are fewer strings
 
@@ -116,10 +115,10 @@ def beam_search(
     limits: Tensor,
     settings: DecodingSettings,
 ) -> Beams:
-    """The best ``beam_size`` strings given ``[rows, source, hidden]`` encoder states.
+    """Find the best ``beam_size`` strings given ``[rows, source, hidden]`` encoder states.
 
-    ``mask``: ``[rows, source]``, which states may be looked at. ``limits``: ``[rows]``, most
-    tokens of a hypothesis, its end not counted.
+    ``mask``, ``[rows, source]``, marks the states that may be attended to. ``limits``, ``[rows]``,
+    are the most tokens of a hypothesis, not counting its end token.
     """
     rows, beam = len(states), settings.beam_size
     limits = limits.clamp(max=level.longest(backbone, int(limits.max())))
@@ -133,7 +132,7 @@ def beam_search(
         pad_token_id=backbone.pad,
         num_beams=beam,
         num_return_sequences=beam,
-        # Without beams it means nothing, and transformers warns of any value but this one.
+        # Without beams it has no effect, and transformers warns of any other value.
         length_penalty=1.0 if settings.length_normalised or beam == 1 else 0.0,
         max_new_tokens=int(limits.max()) + 1,
         logits_processor=LogitsProcessorList([watch]),
@@ -149,8 +148,8 @@ def beam_search(
     if settings.length_normalised:
         sums = sums / (lengths + 1)
     if parents is not None:
-        # Where there are fewer strings than places, search repeats some: from copies of the
-        # prompt, or going on behind an end.
+        # If there are fewer strings than places, search repeats some: from copies of the prompt,
+        # or by continuing after an end token.
         has_end &= (parents[:, 0] % beam == 0) & ((parents >= 0).sum(1) == lengths + 1)
     sums = sums.masked_fill(~has_end | sums.isnan(), -torch.inf)
     shape = rows, beam
@@ -158,17 +157,17 @@ def beam_search(
 
 
 class _BeamCache(EncoderDecoderCache):
-    """A cache that is not moved about needlessly: all beams of a row look at the same source."""
+    """A cache that leaves cross-attention alone: all beams of a row attend to the same source."""
 
     def reorder_cache(self, beam_idx: Any) -> None:
         self.self_attention_cache.reorder_cache(beam_idx)
 
 
 class _Watch(LogitsProcessor):
-    """Forbids tokens, ends hypotheses in time, and remembers probabilities, which stay as they are.
+    """Forbids tokens, ends hypotheses in time, and records probabilities without changing them.
 
-    Hugging Face returns scores only beside those of the whole vocabulary at every step. Of these,
-    a beam can only go on with the best few, so only they are kept.
+    Hugging Face returns scores only for the whole vocabulary at every step. A beam can only
+    continue with the best few of these, so only they are kept.
     """
 
     def __init__(self, level: Level, limits: Tensor, beam: int) -> None:
@@ -177,7 +176,7 @@ class _Watch(LogitsProcessor):
         self.steps: list[tuple[Tensor, Tensor]] = []  # best log-probabilities and their tokens
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        # Without beams, it is logits that are handed over.
+        # Without beams, the scores are logits.
         log_probs = scores.float().log_softmax(-1) if self.beam == 1 else scores
         length = input_ids.shape[1] - len(self.level.prompt)
         self.level.forbid(log_probs, self.banned, length, self.limits)
@@ -185,9 +184,9 @@ class _Watch(LogitsProcessor):
         return log_probs
 
     def log_probs(self, tokens: Tensor, lengths: Tensor, parents: Tensor | None) -> Tensor:
-        """Log-probability of each string with its end, ``[strings]``.
+        """Compute the log-probability of each string with its end token, ``[strings]``.
 
-        ``parents``: the row of the beam that each token was appended to, ``[strings, steps]``.
+        ``parents``, ``[strings, steps]``, are the rows of the beam to which tokens were appended.
         """
         count, steps = tokens.shape
         if parents is None:
@@ -198,29 +197,29 @@ class _Watch(LogitsProcessor):
         parents = parents.long().clamp(min=0)
         values, names = values[step, parents], names[step, parents]  # [strings, steps, best]
         is_this = names == tokens[..., None]
-        # A token that shares the last place with another may have been left out.
+        # A token that ties with the last of the best may have been left out.
         known = torch.where(is_this, values, values[..., -1:]).amax(-1).double()
         return known.masked_fill(step > lengths[:, None], 0.0).sum(1)
 
 
 def most_rows(backbone: Backbone, settings: DecodingSettings) -> int:
-    """So many rows side by side have logits that fit into memory."""
+    """Return the number of rows whose logits fit into memory together."""
     return max(1, KEPT_LOGITS // (backbone.vocabulary_size * settings.beam_size))
 
 
 def length_batches(
     lengths: Sequence[int], settings: DecodingSettings, most: int | None = None
 ) -> Iterator[list[int]]:
-    """Rows to decode together, longest first; within the budget of tokens, and ``most`` rows.
+    """Yield batches of rows, longest first, within the budget of tokens and of ``most`` rows.
 
-    A batch takes as many steps as its longest row, so the lengths are cut into ranges for which
-    all steps together cost least, if a step costs as much as its rows and ``STEP_COST`` more.
+    A batch takes as many steps as its longest row. So the lengths are cut into ranges that minimise
+    the total cost, where a step costs as much as its rows and ``STEP_COST`` more.
     """
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     ends = [end for end in range(1, len(order)) if lengths[order[end]] != lengths[order[end - 1]]]
     ends = [0, *ends, len(order)] if order else [0]
     step_cost = STEP_COST / settings.beam_size
-    costs, begins = [0.0], [0]  # of the rows before each end, and where their last range begins
+    costs, begins = [0.0], [0]  # of all rows before each end, and the begin of their last range
     for end in ends[1:]:
         options = [
             (cost + (lengths[order[begin]] + 1) * (step_cost + end - begin), begin)

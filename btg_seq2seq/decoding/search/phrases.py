@@ -1,8 +1,8 @@
-"""Beam search over many short rows: what ``beam_search`` finds, in less time.
+"""Beam search over many short rows: the results of ``beam_search`` in less time.
 
-Hugging Face searches all rows of a batch until the last one is done, and phrases are done at very
-different times. Here, rows that are done are dropped; and a row becomes several only with the
-first token, so the source is projected once and not once a beam.
+Hugging Face searches all rows of a batch until the last one is done, but phrases are done at very
+different times. Here, finished rows are dropped. And a row is expanded to a beam only after its
+first token, so the source is projected once per row and not once per beam.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def phrase_search(
     limits: Tensor,
     settings: DecodingSettings,
 ) -> Beams:
-    """The best ``beam_size`` strings of each row; the arguments are those of ``beam_search``."""
+    """Find the best ``beam_size`` strings of each row; arguments as for ``beam_search``."""
     limits = limits.clamp(max=level.longest(backbone, int(limits.max())))
     ended = _Ended(len(states), settings.beam_size, int(limits.max()) + 1, level.end, limits)
     cache, mask = EncoderDecoderCache(DynamicCache(), DynamicCache()), mask.long()
     banned = limits.new_tensor(level.banned)
-    rows = torch.arange(len(states), device=states.device)  # those still searched, [rows]
+    rows = torch.arange(len(states), device=states.device)  # still searched, [rows]
     sums = states.new_zeros(len(rows), 1, dtype=torch.double)  # log-probability, [rows, beam]
     strings = limits.new_empty(len(rows), 1, 0)  # [rows, beam, length]
     tokens = limits.new_tensor(level.prompt).expand(len(rows), -1)
@@ -46,9 +46,9 @@ def phrase_search(
         beam = sums.shape[1]
         log_probs = output.logits[:, -1].float().log_softmax(-1)  # [rows beam, vocabulary]
         level.forbid(log_probs, banned, length, limits[rows].repeat_interleave(beam))
-        # No beam can go on in more ways than these: the best, if all of them ended here.
+        # Enough continuations for each beam, even if half of them end here.
         best, names = log_probs.topk(min(2 * settings.beam_size, log_probs.shape[1]))
-        del output, log_probs  # large, and there will be others
+        del output, log_probs  # free the memory before the next step
         width = best.shape[1]
         totals = (sums[..., None] + best.view(len(rows), beam, width)).flatten(1)
         totals, chosen = totals.topk(min(2 * settings.beam_size, totals.shape[1]))
@@ -68,7 +68,7 @@ def phrase_search(
         parents, tokens = parents[left].gather(1, going_on), tokens[left].gather(1, going_on)
         strings = torch.cat([_choose(strings[left], parents), tokens[..., None]], 2)
         tokens = tokens.view(-1, 1)
-        places = (left[:, None] * beam + parents).flatten()  # in the batch, of each beam's past
+        places = (left[:, None] * beam + parents).flatten()  # rows of the caches
         if len(left) < len(rows) or beam < sums.shape[1]:
             states, mask = states[places], mask[places]
             cache.cross_attention_cache.reorder_cache(places)
@@ -78,7 +78,7 @@ def phrase_search(
 
 
 class _Ended:
-    """The best strings that have ended, by row."""
+    """The best finished strings of each row."""
 
     def __init__(self, rows: int, beam: int, longest: int, end: int, like: Tensor) -> None:
         self.beams = Beams(
@@ -89,13 +89,13 @@ class _Ended:
 
     @property
     def worst(self) -> Tensor:
-        """What a string must be better than to be kept, ``[rows]``."""
+        """Score that a string must exceed to be kept, ``[rows]``."""
         return self.beams.log_probs[:, -1]
 
     def add(self, rows: Tensor, strings: Tensor, log_probs: Tensor) -> None:
-        """Strings ``[rows, best, length]`` of some rows; minus infinity: it has not ended.
+        """Add strings ``[rows, best, length]``; those that have not ended have score -inf.
 
-        As in Hugging Face's search, it must be among the best of its row, ended or not.
+        As in Hugging Face's search, a string must be among the best of its row, ended or not.
         """
         beams = self.beams
         beam, length = beams.lengths.shape[1], strings.shape[2]

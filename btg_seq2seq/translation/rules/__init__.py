@@ -1,1 +1,1 @@
-"""Translation rules: what they say, where they come from, where they match."""
+"""Translation rules: their files, matches, and application to texts."""

@@ -1,9 +1,8 @@
 """Rules from files and from the command line.
 
-A file has a rule a line: tab-separated, or comma-separated where its name ends in ``.csv`` (or
-``.csv.gz``), in the columns source, target, mode, case, of which the last two may be missing;
-several targets are separated by ``|||``. Lines of a Moses phrase table are rules that are
-preferred.
+A file has one rule per line with the columns source, target, mode and case; the last two may be
+missing. Columns are separated by tabs or, in ``.csv`` and ``.csv.gz`` files, by commas. Several
+targets are separated by ``|||``. Lines of a Moses phrase table are preferred rules.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ def _rule(fields: Sequence[str], place: str) -> Rule:
 
 
 def parse_rule(text: str, place: str = "--rule") -> Rule:
-    """Read ``source=target``, or ``source`` alone for one that is kept as it is.
+    """Read ``source=target``, or ``source`` alone for a rule that keeps the source.
 
-    A text with tabs is read as a line of a file.
+    A text with tabs is read like a line of a file.
     """
     if "\t" in text:
         return _rule(text.split("\t"), place)
@@ -61,10 +60,10 @@ def parse_rule(text: str, place: str = "--rule") -> Rule:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Fields of each rule, and the number of the line on which it begins."""
+    """Yield the fields of each rule, and the number of the line on which it begins."""
     lines = read_lines(path)
     if ".csv" in path.suffixes[-2:]:
-        # A line break within quotes is white space, so the reader must see it.
+        # The reader must see line breaks: within quotes they are white space.
         reader = csv.reader((f"{line}\n" for line in lines), strict=True)
         number = 1
         try:

@@ -1,9 +1,8 @@
-"""Translation rules: what they say, where they come from, and where they match.
+"""Translation rules and their matches in a text.
 
 A rule is a source phrase and one or more targets. Matching is on word boundaries of the text (see
-``words``), longest match first, all occurrences. What loses against another rule is told, never
-dropped in silence. How a match is forced on the decoder is left to ``assignment`` and
-``constraints``.
+``words``), longest match first, all occurrences. A match that loses against another rule is
+reported, never dropped silently. ``apply`` turns matches into spans of tokens.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ CasePolicy = Literal["sensitive", "insensitive"]
 
 @dataclass(frozen=True)
 class Rule:
-    """How a phrase of the source is to be translated.
+    """The translation required, or preferred, for a phrase of the source.
 
     Args:
         source: words of the source, as in the text.
-        target: what stands for them in the translation, or several choices.
+        target: their translation, or several to choose from.
         mode: ``"force"``: one of the targets is in the translation, for every occurrence;
             ``"prefer"``: the targets compete with the model's own, with probability 1; ``"keep"``:
-            the source's words are copied as they are, and no target is given.
+            the words of the source are copied, and there is no target.
         case: ``"sensitive"``, or ``"insensitive"`` to match upper and lower case alike.
-        place: where the rule comes from, for messages.
+        place: origin of the rule, such as file and line, for messages.
     """
 
     source: str
@@ -68,7 +67,7 @@ class Rule:
             )
 
     def _check_texts(self) -> None:
-        """Refuse what is no text, or half a character of one."""
+        """Refuse anything but texts, and texts with half a character."""
         where = f"{self.place}: " if self.place else ""
         given = (self.target,) if isinstance(self.target, str) else self.target
         if not isinstance(given, Sequence):
@@ -83,7 +82,7 @@ class Rule:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """All choices for the target; none where the source is kept."""
+        """All targets; none for a rule that keeps the source."""
         return tuple(self.target)
 
     def __str__(self) -> str:
@@ -110,22 +109,22 @@ class Match:
     stop: int
 
     def overlaps(self, other: Match) -> bool:
-        """Whether they share a character."""
+        """Return whether two matches share a character."""
         return self.start < other.stop and other.start < self.stop
 
 
 class RuleSet:
-    """Rules, ready to be found in texts; remembers which of them were.
+    """Rules that can be found in texts; remembers which of them matched.
 
-    ``problems`` says what is wrong with the rules by themselves: of several that force different
-    targets on the same source, the first one stands.
+    ``problems`` lists contradictions: of several rules that force different targets for the same
+    source, only the first is used.
     """
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
         self.problems: list[str] = []
-        # One trie of words for each case policy: a dictionary of dictionaries, in which the rules
-        # that end at a node stand under the key None.
+        # One trie of words for each case policy: nested dictionaries. The rules that end at a node
+        # are under the key None.
         self._tries: dict[CasePolicy, dict[Any, Any]] = {"sensitive": {}, "insensitive": {}}
         self._matched: set[Rule] = set()
         for rule in [rules] if isinstance(rules, str) else rules:
@@ -147,7 +146,7 @@ class RuleSet:
         if rule.mode == "prefer":
             known.append(rule)
         elif not known or known[0].mode == "prefer":
-            known.insert(0, rule)  # where the next one that forces finds it
+            known.insert(0, rule)  # the next forced rule is compared with it
         else:
             if (known[0].mode, known[0].targets) != (rule.mode, rule.targets):
                 self.problems.append(f"rule {rule} contradicts {known[0]}, which is used")
@@ -156,18 +155,17 @@ class RuleSet:
 
     @property
     def unmatched(self) -> list[Rule]:
-        """Rules whose source was in none of the texts so far."""
+        """Rules whose source has not been in any text so far."""
         return [rule for rule in self.rules if rule not in self._matched]
 
     def find(self, text: str) -> tuple[list[Match], list[str]]:
-        """Find the matches to obey, from left to right, and say which others lose against them.
+        """Find the matches to obey, from left to right, and describe the matches that lose.
 
-        Rules that force or keep never overlap: the longest match wins, then the leftmost, then the
-        rule that minds case. One that is preferred gives way to them, and may overlap others of
-        its kind.
+        Forced and kept matches never overlap: the longest wins, then the leftmost, then the rule
+        that is case-sensitive. Preferred matches give way to them, and may overlap each other.
         """
         kept: list[Match] = []
-        forcing: list[Match] = []  # of those kept; from left to right
+        forcing: list[Match] = []  # the kept matches that are not preferred, from left to right
         notices: list[str] = []
         for match in sorted(self._occurrences(text), key=_precedence):
             self._matched.add(match.rule)
@@ -207,7 +205,7 @@ def _precedence(match: Match) -> tuple[bool, int, int, bool]:
 
 
 def _keys(source: str, case: CasePolicy) -> list[str]:
-    """The path of a rule through the trie; a space before a word is a part of its key."""
+    """Path of a rule through the trie; a space before a word is part of its key."""
     keys = []
     for rank, word in enumerate(words_of(source)):
         key = _key(source[word.start : word.stop], case)
@@ -221,5 +219,5 @@ def _key(word: str, case: CasePolicy) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Without superfluous white space: a rule is a part of a line."""
+    """Normalise white space: a rule is part of a line."""
     return " ".join(text.split())

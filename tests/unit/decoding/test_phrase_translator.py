@@ -141,7 +141,7 @@ def test_cky_and_target_mass_are_the_sum_over_all_derivations(scores, grammar):
         assert [mass.log_mass for mass in masses] == pytest.approx([*expected.values(), -math.inf])
         for own in result.hypotheses:
             mass = masses[targets.index(own.tokens)]
-            assert mass.log_best == pytest.approx(own.best)
+            assert mass.log_best == pytest.approx(own.best_log_prob)
     assert len({*map(dictionary.key, dictionary.asked)}) == len(dictionary.asked)
 
 

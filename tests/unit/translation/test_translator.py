@@ -25,9 +25,9 @@ from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.hypotheses import Hypothesis, TranslatedPhrase
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.translation.inputs import SentenceLengthError
-from btg_seq2seq.translation.rules.assignment import Assignment
+from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.rules.rules import RuleSet
-from btg_seq2seq.translation.writing import to_translation
+from btg_seq2seq.translation.text_hypotheses import to_translation
 
 
 @every_kind
@@ -103,13 +103,13 @@ def test_token_strings_that_read_the_same_are_added_up():
         Hypothesis.whole(2, whole, math.log(0.15)),
     ]
     options = {"nbest": 2, "mode": "flat"}
-    best = to_translation(translator.writer, Assignment(source), found, **options)
+    best = to_translation(translator.writer, RuledText(source), found, **options)
     assert (best.text, best.alternatives[0].text) == ("the", "dog")
     assert best.log_prob == pytest.approx(math.log(0.4))
     assert best.variants == (pieces, whole)
     assert best.derivation.phrases[0].log_prob == pytest.approx(math.log(0.25))
     ranked = to_translation(
-        translator.writer, Assignment(source), found, **options, are_probabilities=False
+        translator.writer, RuledText(source), found, **options, are_probabilities=False
     )
     assert (ranked.text, ranked.log_prob) == ("dog", pytest.approx(math.log(0.3)))
 
@@ -129,12 +129,12 @@ def test_the_posterior_and_the_derivation_belong_to_the_text():
         Hypothesis.from_phrases(several, math.log(0.25), math.log(0.1), [0.2, 0.8]),
         Hypothesis.whole(2, whole, math.log(0.15), [1.0, 0.0, 0.0]),
     ]
-    best = to_translation(translator.writer, Assignment(source), found, 2, mode="cky")
+    best = to_translation(translator.writer, RuledText(source), found, 2, mode="cky")
     assert (best.text, best.alternatives[0].text) == ("the", "dog")
     assert best.segment_posterior == pytest.approx([0.5, 0.5, 0.0])
     assert best.derivation.tree.segments == 1  # 0.15 in one derivation, against 0.1
     ranked = to_translation(
-        translator.writer, Assignment(source), found[1:], 1, mode="cky", are_probabilities=False
+        translator.writer, RuledText(source), found[1:], 1, mode="cky", are_probabilities=False
     )
     assert ranked.segment_posterior == (0.2, 0.8)
     assert ranked.derivation.tree.segments == 2

@@ -1,4 +1,4 @@
-"""What cky decoding spends its time with, compiled for the CPU."""
+"""The dynamic programs of cky decoding, compiled for the CPU."""
 
 from pathlib import Path
 

@@ -30,16 +30,15 @@ from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 LOG_TWO = np.log(2.0)
 NEVER = 1 << 30  # more leaves than any tree has
-# Of a string's masses: the sum over derivations, and the best of them.
+# Columns of a string's masses: the sum over derivations, and the best of them.
 MASS, BEST = 0, 1
 
 
 @compiled
 def parts(i, j, k, orientation):
-    """The parts of a split in target order, as packed spans, and the label that the first has.
+    """Parts of a split in target order, as packed spans, and the label of the first part.
 
-    Of several splits that say the same, one stands: straight nodes have an inverted first part,
-    inverted ones a straight one.
+    Normal form: a straight node has an inverted first part, an inverted node a straight one.
     """
     if orientation == STRAIGHT:
         return span_index(i, j), span_index(j, k), INVERTED
@@ -48,7 +47,7 @@ def parts(i, j, k, orientation):
 
 @compiled
 def least_leaves(length, counts):
-    """Fewest leaves that cover each span, ``[spans]``, where ``counts[span]`` leaves exist."""
+    """Fewest leaves that tile each span, ``[spans]``; a span is a leaf if its count is not 0."""
     least = np.full(span_count(length), NEVER, np.int64)
     for k in range(1, length + 1):
         for i in range(k - 1, -1, -1):
@@ -64,7 +63,7 @@ def least_leaves(length, counts):
 
 @compiled
 def join(cell, part, weight, strings, masses, powers, table, base, count):
-    """Put every pair of strings of two cells, ``part[0]:part[1]`` first, into the table.
+    """Put the concatenation of every string of ``cell`` and every string of ``part`` into a table.
 
     A table is its slots, strings and sums; returns it and the number of strings in it.
     """
@@ -110,9 +109,9 @@ def close_cell(table, count, beam, strings, masses, used):
 
 @compiled
 def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
-    """Cells of one leaf; returns how many strings there are.
+    """Fill the cells of one leaf; returns the number of strings.
 
-    A leaf has the same strings with both labels; the plane of either label has the sums.
+    A leaf has the same strings with both labels; the plane for either label has twice the mass.
     """
     hashes, offsets, log_probs = pool
     used = 0
@@ -148,7 +147,7 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
     least = least_leaves(length, leaf_counts)
     for k in range(2, length + 1):
         for i in range(k - 2, -1, -1):
-            # The words around need leaves too: what no tree can use is never filled.
+            # The words around need leaves too: cells that no tree can use are not filled.
             before = least[span_index(0, i)] if i > 0 else 0
             behind = least[span_index(k, length)] if k < length else 0
             most, place = min(segments - before - behind, k - i), span_index(i, k)
@@ -172,7 +171,7 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
                     strings, masses, used = close_cell(table, count, beam, strings, masses, used)
                     cells[1][orientation, place] = used
                     base += count
-                # Either orientation: the strings of both, which stand side by side.
+                # Either orientation: the strings of both, which are adjacent.
                 rows = cells[0][STRAIGHT, place], used
                 table, count = put_all(rows, 0.0, strings, masses, table, base, 0)
                 cells[0][EITHER, place] = used
@@ -184,7 +183,7 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
 
 @compiled
 def write_leaves(strings, first, second, leaves):
-    """Strings and packed spans of a derivation's leaves in target order, ``[leaves, 2]``."""
+    """Write strings and packed spans of a derivation's leaves in target order, ``[leaves, 2]``."""
     stack, depth, count = np.empty((leaves.shape[0] + 1, 2), np.int64), 1, 0
     stack[0, 0], stack[0, 1] = first, second
     while depth > 0:
@@ -203,7 +202,7 @@ def write_leaves(strings, first, second, leaves):
 
 @compiled
 def share(name, rows, factor, strings, masses):
-    """Mass, times a factor, that the rows of a cell give to the string ``name``."""
+    """Mass of the string ``name`` in the rows of a cell, times a factor."""
     mass = 0.0
     for row in range(rows[0], rows[1]):
         if (
@@ -234,14 +233,14 @@ def decode(
     result_leaves,
     posteriors,
 ):
-    """The best strings of sentences ``begin`` to ``end``, mixed over numbers of leaves.
+    """Find the best strings of sentences ``begin`` to ``end``, mixed over numbers of leaves.
 
-    ``sentences[b]``: length, most leaves, and where its splits and spans begin in the packed
-    ``scores`` and leaves. ``leaf_begins`` and ``leaf_counts``: strings of the pool that a leaf can
-    become; those of the whole sentence are for n = 1.
-    ``log_counts[b, n - 1]`` is added to the mass of trees with n leaves. Results: ``[b, rank]``
-    masses (summed, best), numbers of leaves, leaves as ``write_leaves`` has them, and
-    ``posteriors[b, rank, n - 1]``, the share of n leaves in the string's mass.
+    ``sentences[b]`` is length, most leaves, first split and first span in the packed ``scores`` and
+    leaves. ``leaf_begins`` and ``leaf_counts`` are the strings of the pool that a leaf can become;
+    those of the whole sentence are for n = 1. ``log_counts[b, n - 1]`` is added to the log mass of
+    trees with n leaves. Results ``[b, rank]``: masses (summed, best), numbers of leaves, leaves as
+    ``write_leaves`` writes them, and ``posteriors[b, rank, n - 1]``, the share of n leaves in the
+    mass of the string.
     """
     pool = hashes, offsets, log_probs
     for b in range(begin, end):

@@ -1,6 +1,6 @@
 """The mass of a given target string: the chart again, over pairs of a source and a target span.
 
-What each phrase becomes is known up to where it begins and ends in the target, so a cell holds a
+The translation of a phrase is known except for its begin and end in the target. So a cell holds a
 table over target spans instead of strings, and nothing is pruned. Log space throughout.
 """
 
@@ -15,7 +15,7 @@ from btg_seq2seq.grammar.kernels.compiled import compiled
 from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
-NEGLIGIBLE = -40.0  # a term e^-40 times the sum changes nothing in it
+NEGLIGIBLE = -40.0  # a term e^-40 times the sum does not change it
 
 
 @compiled
@@ -30,9 +30,9 @@ def log_add(one, other):
 
 @compiled
 def join(mass, best, first, second, weight, whole):
-    """Add all ways to put two parts one behind the other: tables ``[2, begin, end]``.
+    """Add all ways to concatenate two parts: tables ``[2, begin, end]``.
 
-    ``whole``: only the whole target matters.
+    With ``whole``, only the whole target matters.
     """
     size = mass.shape[0]
     for a in range(1 if whole else size):
@@ -46,9 +46,9 @@ def join(mass, best, first, second, weight, whole):
 
 @compiled
 def layout(length, segments, leaf_places):
-    """Cells, ``places[leaves - 1, plane, span]``, -1 where there is none, and how many there are.
+    """Number the cells: ``places[leaves - 1, plane, span]``, -1 where there is none.
 
-    Also the least and the most leaves of each span.
+    Also returns the number of cells, and the least and the most leaves of each span.
     """
     spans = span_count(length)
     counts = np.zeros(spans, np.int64)
@@ -116,7 +116,7 @@ def cells_of(places, orientation, f, m, i, j, k):
 
 @compiled
 def target_masses(length, segments, scores, leaves, leaf_places, size, log_masses, bests, records):
-    """For n = 2, 3, ... leaves: log mass of the target, and its best derivation.
+    """Compute log mass and best derivation of the target for n = 2, 3, ... leaves.
 
     ``records[n - 1, rank]``: packed source span, begin and end in the target, in target order.
     """
@@ -134,7 +134,7 @@ def target_masses(length, segments, scores, leaves, leaf_places, size, log_masse
 @compiled
 def descend(length, n, scores, tables, places, size, record):
     """Write the leaves of the best derivation with n leaves."""
-    # What is still to be split: start, stop, leaves, plane, begin and end in the target.
+    # Cells still to be split: start, stop, leaves, plane, begin and end in the target.
     stack, depth, count = np.empty((n + 1, 6), np.int64), 1, 0
     stack[0] = np.array([0, length, n, EITHER, 0, size - 1])
     while depth > 0:

@@ -1,8 +1,8 @@
 """The best trees that have a given span as a leaf, compiled: one pass for all spans.
 
-Around a span there is the rest of a tree. How good the best rest is depends on its number of leaves
-and on the label that it asks of the span, but not on what is inside: so the rests of all spans are
-found together, from the root down. A rest and its span as a leaf are a tree.
+A rest is a tree without what is inside of a span. The weight of the best rest depends on its number
+of leaves and on the label that it requires of the span, but not on the inside. So the rests of all
+spans are found together, from the root down. A rest and its span as a leaf are a tree.
 """
 
 # numba types these functions when it compiles them.
@@ -21,13 +21,13 @@ from btg_seq2seq.grammar.kernels.compiled import compiled
 from btg_seq2seq.grammar.kernels.packed import span_count, span_index, split_index
 from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
-# Where a rest comes from: the parent's rest by its leaves, label and span, and the sibling's row.
+# Origin of a rest: leaves, label and span of the parent's rest, and the row of the sibling.
 LEAVES, LABEL, PARENT, SIBLING = 0, 1, 2, 3
 
 
 @compiled
 def offer(rests, origins, weight, sibling, masses, parent):
-    """Let the first of some rests grow from its parent's and a sibling, if that is better."""
+    """Extend the parent's rest by a sibling, and keep the result if it is better."""
     if sibling[0] < sibling[1]:
         value = weight + masses[sibling[0], BEST]
         if value > rests[0]:
@@ -38,7 +38,7 @@ def offer(rests, origins, weight, sibling, masses, parent):
 
 @compiled
 def best_rests(length, segments, scores, masses, begins, ends):
-    """Log weights ``[leaves, label, span]`` of the best rests, and their origins ``[..., 4]``."""
+    """Compute log weights ``[leaves, label, span]`` of the best rests, and origins ``[..., 4]``."""
     spans = span_count(length)
     rests = np.full((segments, 3, spans), -np.inf)
     origins = np.zeros((segments, 3, spans, 4), np.int64)

@@ -1,6 +1,6 @@
 """Strings of a chart, compiled: hashes that compose, and tables that add up masses.
 
-A string is known by its length and two hashes; its tokens are never written down.
+A string is identified by its length and two hashes; its tokens are never stored.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from btg_seq2seq.grammar.kernels.compiled import compiled
 MODULUS = 2**61 - 1
 FIRST_BASE, SECOND_BASE = 1_352_867_909_432_110_417, 876_543_210_987_654_321
 
-# Columns of a string: two hashes, tokens, and its parts in target order. A leaf has a string of the
-# pool instead of a first part, and -1 - packed span instead of a second.
+# Columns of a string: two hashes, number of tokens, and its parts in target order. A leaf has a
+# string of the pool instead of a first part, and -1 - packed span instead of a second.
 HASH, OTHER_HASH, LENGTH, FIRST, SECOND = 0, 1, 2, 3, 4
 
 
@@ -55,7 +55,7 @@ def base_powers(longest):
 
 @compiled
 def larger(array, least):
-    """The same rows with room for at least so many."""
+    """Grow an array to at least ``least`` rows."""
     if array.shape[0] >= least:
         return array
     result = np.empty((max(2 * array.shape[0], least), array.shape[1]), array.dtype)
@@ -65,7 +65,7 @@ def larger(array, least):
 
 @compiled
 def find(table, base, name):
-    """The slot of a string in a hash table; what is below ``base`` is from an earlier cell."""
+    """Find the slot of a string in a hash table; values below ``base`` are from earlier cells."""
     slots, keys, _ = table
     mask = slots.shape[0] - 1
     place = (name[0] ^ (name[1] >> 7)) & mask
@@ -83,10 +83,10 @@ def find(table, base, name):
 
 @compiled
 def new_table(room):
-    """A hash table for strings: slots, the strings, and their sums.
+    """Make a hash table for strings: slots, the strings, and their sums.
 
-    A sum is kept as the log of its largest term, the terms' sum relative to that one, and the best
-    derivation's log mass.
+    A sum is stored as the log of its largest term, the sum of the terms relative to that one, and
+    the log mass of the best derivation.
     """
     size = 16
     while size < 2 * room:
@@ -97,7 +97,7 @@ def new_table(room):
 
 @compiled
 def with_room(table, base, count, more):
-    """The same table with room for so many more strings."""
+    """Grow a table to hold ``more`` strings than it has."""
     slots, keys, sums = table
     keys, sums = larger(keys, count + more), larger(sums, count + more)
     while slots.shape[0] < 2 * (count + more):
@@ -133,7 +133,7 @@ def put(table, base, count, name, parts, mass, best):
 
 @compiled
 def is_better(sums, keys, one, other):
-    """Whether string ``one`` has more mass; ties go by hash, so that they never go by chance."""
+    """Return whether string ``one`` has more mass; ties are broken by hash, deterministically."""
     if sums[one, 0] != sums[other, 0]:
         return sums[one, 0] > sums[other, 0]
     if keys[one, HASH] != keys[other, HASH]:
@@ -143,7 +143,7 @@ def is_better(sums, keys, one, other):
 
 @compiled
 def best_rows(sums, keys, count, beam):
-    """The ``beam`` strings with most mass, best first; finishes their sums."""
+    """Finish all sums, and find the ``beam`` strings with most mass, best first."""
     for row in range(count):
         if sums[row, 1] != 1.0:
             sums[row, 0] += np.log(sums[row, 1])

@@ -94,7 +94,7 @@ def test_cky_is_the_sum_over_all_derivations(encoding, limit):
     assert len(result.hypotheses) == len(expected)
     for own in result.hypotheses:
         assert own.log_prob == pytest.approx(expected[own.tokens], abs=1e-4)
-        assert own.best == pytest.approx(best[own.tokens][0], abs=1e-4)
+        assert own.best_log_prob == pytest.approx(best[own.tokens][0], abs=1e-4)
         leaves = [(one.start, one.stop) for one in own.phrases]
         assert leaves == best[own.tokens][1]
     assert result.hypotheses[0].tokens == max(expected, key=expected.get)

@@ -1,7 +1,7 @@
-"""The source as text and as tokens: which characters a span of tokens stands for, and back.
+"""A text and its tokens: from spans of tokens to characters, and back.
 
-Rules and readers think in characters, the chart in tokens. Where a rule ends inside of a token, the
-token is cut in two.
+Rules and people refer to characters, the chart to tokens. A token is cut in two where a rule ends
+inside of it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from btg_seq2seq.text.words import kind_of
 
 Form = Literal["NFC", "NFKC"]
 NOT_SPACE = re.compile(r"\S")
-FORMS: tuple[Form | None, ...] = (None, "NFC", "NFKC")  # that tokenizers bring a text into
+FORMS: tuple[Form | None, ...] = (None, "NFC", "NFKC")  # normal forms used by tokenizers
 
 
 @dataclass(frozen=True)
-class SourceText:
+class TokenizedText:
     """A sentence and its tokens, without those that frame it.
 
     ``offsets`` are the characters of each token; several tokens may share a character.
@@ -39,14 +39,14 @@ class SourceText:
 
     @cached_property
     def fenceposts(self) -> list[int]:
-        """The character at which each token begins, white space skipped, and the text's length."""
+        """First character of each token, white space skipped, and the length of the text."""
         starts = [self._skip_space(start) for start, _ in self.offsets]
         return [*starts, len(self.text)]
 
     def token_span(self, start: int, stop: int) -> Span | None:
-        """Tokens that stand for the characters; nothing where these end inside of a token.
+        """Return the tokens of a span of characters; ``None`` if it ends inside of a token.
 
-        Tokens of white space belong to what is behind them; at the end of a text, to the last word.
+        White space belongs to the word after it; at the end of a text, to the last word.
         """
         first = self._fencepost(start)
         is_end = self._skip_space(stop) == len(self.text)
@@ -54,7 +54,7 @@ class SourceText:
         return None if first is None or last is None or first >= last else (first, last)
 
     def characters(self, start: int, stop: int) -> Span:
-        """Characters of a span of tokens; spans that tile the tokens tile the text."""
+        """Return the characters of a span of tokens; spans that tile the tokens tile the text."""
         first = 0 if start == 0 else self.fenceposts[start]
         return first, len(self.text) if stop == len(self.tokens) else self.fenceposts[stop]
 
@@ -68,16 +68,16 @@ class SourceText:
         return found.start() if found else max(character, len(self.text))
 
 
-class SourceReader:
-    """Makes tokens of texts."""
+class TextReader:
+    """Tokenizes texts."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
 
-    def read(self, texts: Sequence[str], side: TextSide = "source") -> list[SourceText]:
-        """Encode many texts; one of white space alone has no tokens.
+    def read(self, texts: Sequence[str], side: TextSide = "source") -> list[TokenizedText]:
+        """Tokenize texts; one of white space alone has no tokens.
 
-        Targets that are to be read along with their sources are encoded as targets.
+        Given translations are tokenized as the target side.
         """
         if not texts:
             return []
@@ -86,19 +86,19 @@ class SourceReader:
         encoding = encode_side(self.tokenizer, list(texts), side, return_offsets_mapping=True)
         rows = zip(texts, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         return [
-            SourceText(text, tuple(tokens), _by_byte(text, offsets))
+            TokenizedText(text, tuple(tokens), _by_byte(text, offsets))
             if text.strip()
             else _empty(text)
             for text, tokens, offsets in rows
         ]
 
-    def _read_without_offsets(self, text: str, side: TextSide) -> SourceText:
-        """The same with a tokenizer in Python: by words, or by bytes if each has a token."""
+    def _read_without_offsets(self, text: str, side: TextSide) -> TokenizedText:
+        """Find offsets for a slow tokenizer: by words, or by bytes if each has a token."""
         if not text.strip():
             return _empty(text)
         tokens = tuple(encode_side(self.tokenizer, text, side)["input_ids"])
         if len(tokens) == len(text.encode()):
-            return SourceText(text, tokens, _by_byte(text, [(0, len(text))] * len(tokens)))
+            return TokenizedText(text, tokens, _by_byte(text, [(0, len(text))] * len(tokens)))
         offsets, position = [], 0
         for word, (start, stop) in zip(
             text.split(), word_token_spans(self.tokenizer, text, side), strict=True
@@ -106,10 +106,10 @@ class SourceReader:
             position = text.index(word, position)
             offsets += [(position, position + len(word))] * (stop - start)
             position += len(word)
-        return SourceText(text, tokens, tuple(offsets))
+        return TokenizedText(text, tokens, tuple(offsets))
 
-    def cut(self, source: SourceText, characters: Iterable[int]) -> SourceText:
-        """The same text with tokens that end at the given characters, as far as possible."""
+    def cut(self, source: TokenizedText, characters: Iterable[int]) -> TokenizedText:
+        """Cut tokens at the given characters, as far as possible."""
         wanted = {source._skip_space(character) for character in characters}
         inside = sorted(wanted - {*source.fenceposts})
         if not inside:
@@ -127,18 +127,18 @@ class SourceReader:
         return replace(source, tokens=tuple(tokens), offsets=tuple(offsets))
 
     def _parts(self, token: int, text: str, stops: Sequence[int]) -> list[list[int]] | None:
-        """Tokens for each part of a token that is cut before the last of ``stops``."""
+        """Tokens for each part of a token that is cut at all but the last of ``stops``."""
         piece = str(self.tokenizer.convert_ids_to_tokens(token))
         tail = text[stops[0] : stops[-1]]
         if not piece.endswith(tail) or piece == tail:
-            return None  # not spelled as it is written: a byte, or an unknown word
+            return None  # not spelled like the text: a byte, or an unknown word
         strings = [piece.removesuffix(tail)]
         strings += [text[start:stop] for start, stop in pairwise(stops)]
         parts = [self._spell(string) for string in strings]
         return None if None in parts else [part for part in parts if part is not None]
 
     def _spell(self, string: str) -> list[int] | None:
-        """The longest tokens that spell a part of a token, or its bytes."""
+        """Spell a part of a token with the longest tokens, or with bytes."""
         tokens: list[int] = []
         while string:
             sizes = range(min(len(string), self._longest_piece), 0, -1)
@@ -164,21 +164,21 @@ class SourceReader:
         return {piece: token for piece, token in vocabulary.items() if piece not in special}
 
 
-def _empty(text: str) -> SourceText:
-    return SourceText(text, (), ())
+def _empty(text: str) -> TokenizedText:
+    return TokenizedText(text, (), ())
 
 
 def _by_byte(text: str, offsets: Sequence[Span]) -> tuple[Span, ...]:
-    """Offsets in which tokens that stand for a byte each have the character of that byte.
+    """Offsets in which each token for a single byte has the character of that byte.
 
-    Tokenizers tell no more than that a run of bytes stands for a run of characters.
+    Tokenizers only report that a run of bytes stands for a run of characters.
     """
     result: list[Span] = []
     for (start, stop), run in groupby(offsets):
         count = len(list(run))
         spans = [(start, stop)] * count
         if count > 1:
-            end = stop  # a mark that became one with its letter may not be counted
+            end = stop  # a mark that is composed with its letter may be left out
             while end < len(text) and kind_of(text[end]) == "mark":
                 end += 1
             choices = (
@@ -192,7 +192,7 @@ def _by_byte(text: str, offsets: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _character_of_bytes(text: str, start: int, stop: int, form: Form | None) -> list[Span]:
-    """The character, with the marks on it, of each byte of a text in a normal form."""
+    """Character, with its marks, of each byte of a text in a normal form."""
     borders = [place for place in range(start + 1, stop) if kind_of(text[place]) != "mark"]
     spans: list[Span] = []
     for span in pairwise([start, *borders, stop]):

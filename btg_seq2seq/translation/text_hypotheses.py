@@ -1,4 +1,7 @@
-"""From what the decoder found, in tokens, to translations as text."""
+"""Hypotheses as text, and the translations that they make up.
+
+Several hypotheses may read the same: their probabilities are added.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Tokens
-from btg_seq2seq.translation.rules.assignment import Assignment
+from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.target_text import TargetWriter
 from btg_seq2seq.translation.translation import (
     Alternative,
@@ -21,7 +24,7 @@ from btg_seq2seq.translation.translation import (
 
 def to_translation(
     writer: TargetWriter,
-    assignment: Assignment,
+    ruled: RuledText,
     hypotheses: Sequence[Hypothesis],
     nbest: int,
     *,
@@ -29,37 +32,37 @@ def to_translation(
     fallback: str | None = None,
     are_probabilities: bool = True,
 ) -> Translation:
-    """The best texts of a sentence; token strings that read the same are added up.
+    """Rank the texts of a sentence; token strings that read the same are added up.
 
-    Scores that are no probabilities are not added: the best one stands for the text.
+    Scores that are not probabilities are not added up: the best one stands for the text.
     """
-    by_text: dict[str, list[Written]] = {}
+    by_text: dict[str, list[TextHypothesis]] = {}
     for hypothesis in hypotheses:
-        written = Written.of(writer, assignment, hypothesis)
+        written = TextHypothesis.of(writer, ruled, hypothesis)
         by_text.setdefault(written.text, []).append(written)
     texts = [_merged(group, are_probabilities) for group in by_text.values()]
-    texts.sort(key=lambda pair: -pair[0].log_prob)  # stable: ties stay as the decoder had them
-    empty = Alternative("", 0.0 if not assignment.source.tokens else -math.inf)
+    texts.sort(key=lambda pair: -pair[0].log_prob)  # stable: ties keep the decoder's order
+    empty = Alternative("", 0.0 if not ruled.source.tokens else -math.inf)
     best, segment_posterior = texts[0] if texts else (empty, ())
-    if assignment.source.tokens and not texts:
+    if ruled.source.tokens and not texts:
         fallback = "; ".join(filter(None, [fallback, "the decoder found no translation"]))
     return Translation(
         text=best.text,
         log_prob=best.log_prob,
         variants=best.variants,
         derivation=best.derivation,
-        source=assignment.source.text,
+        source=ruled.source.text,
         mode=mode,
         alternatives=tuple(alternative for alternative, _ in texts[1:nbest]),
         segment_posterior=segment_posterior,
         fallback=fallback,
-        notices=tuple(dict.fromkeys(assignment.notices)),
+        notices=tuple(dict.fromkeys(ruled.notices)),
     )
 
 
 @dataclass(frozen=True)
-class Written:
-    """A hypothesis as text."""
+class TextHypothesis:
+    """A hypothesis and its text."""
 
     hypothesis: Hypothesis
     text: str
@@ -67,10 +70,10 @@ class Written:
     derivation: TextDerivation
 
     @classmethod
-    def of(cls, writer: TargetWriter, assignment: Assignment, hypothesis: Hypothesis) -> Written:
-        """Write what the decoder found for a sentence."""
-        source, translated = assignment.source, hypothesis.phrases
-        parts = [assignment.read(phrase.rule, phrase.tokens) for phrase in translated]
+    def of(cls, writer: TargetWriter, ruled: RuledText, hypothesis: Hypothesis) -> TextHypothesis:
+        """Turn a hypothesis into text; targets of rules are copied as they are written."""
+        source, translated = ruled.source, hypothesis.phrases
+        parts = [ruled.read(phrase.rule, phrase.tokens) for phrase in translated]
         text, spans = writer.write(parts)
         phrases = tuple(
             TextPhrase.between(
@@ -80,7 +83,7 @@ class Written:
                 source_span=source.characters(phrase.start, phrase.stop),
                 target_span=span,
                 log_prob=phrase.log_prob,
-                rule=None if phrase.rule is None else assignment.matches[phrase.rule].rule,
+                rule=None if phrase.rule is None else ruled.matches[phrase.rule].rule,
             )
             for phrase, span in zip(translated, spans, strict=True)
         )
@@ -88,10 +91,12 @@ class Written:
         return cls(hypothesis, text, tokens, TextDerivation(hypothesis.derivation.tree, phrases))
 
 
-def _merged(group: Sequence[Written], add: bool) -> tuple[Alternative, tuple[float, ...]]:
-    """One alternative for hypotheses with the same text, and its posterior of phrase counts."""
+def _merged(group: Sequence[TextHypothesis], add: bool) -> tuple[Alternative, tuple[float, ...]]:
+    """Merge hypotheses with the same text; also returns the posterior over phrase counts."""
     log_probs = [one.hypothesis.log_prob for one in group]
-    best = max(group, key=lambda one: one.hypothesis.best if add else one.hypothesis.log_prob)
+    best = max(
+        group, key=lambda one: one.hypothesis.best_log_prob if add else one.hypothesis.log_prob
+    )
     log_prob = log_sum(log_probs) if add else best.hypothesis.log_prob
     variants = tuple(dict.fromkeys(one.tokens for one in group))
     posterior = tuple(best.hypothesis.segment_posterior)
@@ -109,7 +114,7 @@ def _merged(group: Sequence[Written], add: bool) -> tuple[Alternative, tuple[flo
 
 
 def log_sum(log_probs: Sequence[float]) -> float:
-    """Logarithm of a sum of probabilities."""
+    """Compute the logarithm of a sum of probabilities."""
     highest = max(log_probs, default=-math.inf)
     if highest == -math.inf:
         return highest

@@ -10,7 +10,7 @@ from transformers import ByT5Tokenizer
 
 from btg_seq2seq.text import train_tokenizer
 from btg_seq2seq.text.words import words_of
-from btg_seq2seq.translation.source_text import SourceReader
+from btg_seq2seq.translation.tokenized_text import TextReader
 
 CORPUS = ["the dog saw the dog, in the garden.", "the garden, the dog. it saw it, (the dog)"] * 5
 TEXTS = [
@@ -28,7 +28,7 @@ def readers():
     sizes = {"word": None, "bpe": 330, "unigram": 330}
     trained = {kind: train_tokenizer(kind, CORPUS, size) for kind, size in sizes.items()}
     trained["byte-level"] = byte_level_tokenizer(CORPUS)
-    return {kind: SourceReader(tokenizer) for kind, tokenizer in trained.items()}
+    return {kind: TextReader(tokenizer) for kind, tokenizer in trained.items()}
 
 
 def pieces(reader, source):
@@ -79,7 +79,7 @@ def test_a_token_is_cut_only_where_it_must_be(readers):
 
 
 def test_space_at_the_end_belongs_to_the_last_word(readers):
-    for reader in [*readers.values(), SourceReader(ByT5Tokenizer())]:
+    for reader in [*readers.values(), TextReader(ByT5Tokenizer())]:
         (source,) = reader.read([" the dog  "])
         (_, stop), length = source.token_span(5, 8), len(source.tokens)
         assert stop == length
@@ -97,7 +97,7 @@ def test_what_cannot_be_cut_stays(readers):
 
 
 def test_bytes_of_a_tokenizer_without_offsets():
-    (source,) = SourceReader(ByT5Tokenizer()).read(["ab é x"])
+    (source,) = TextReader(ByT5Tokenizer()).read(["ab é x"])
     assert len(source.tokens) == 7
     assert source.token_span(3, 4) == (2, 5)  # the space before it and two bytes
     assert source.characters(3, 6) == (3, 5)
