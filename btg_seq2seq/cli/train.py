@@ -48,7 +48,7 @@ def _train(config: TrainConfig, options: Namespace) -> int:
     from btg_seq2seq.evaluation.dev_examples import DevExamples
     from btg_seq2seq.evaluation.dev_metrics import DevMetrics
     from btg_seq2seq.training import run
-    from btg_seq2seq.training.progress import TrainingInterrupted
+    from btg_seq2seq.training.loop.progress import TrainingInterrupted
 
     try:
         result = run.train(

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.training.show_examples import DevExample
+from btg_seq2seq.training.loop.show_examples import DevExample
 from btg_seq2seq.translation.translator import Translator
 
 SHOWN = 2  # sentences

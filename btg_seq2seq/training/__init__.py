@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from btg_seq2seq.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from btg_seq2seq.training.follow_steps import FollowSteps
+    from btg_seq2seq.training.loop.follow_steps import FollowSteps
     from btg_seq2seq.training.objective.objective import BTGObjective
     from btg_seq2seq.training.settings.objective import ObjectiveSettings
 
@@ -17,7 +17,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "BTGObjective": "objective.objective",
-        "FollowSteps": "follow_steps",
+        "FollowSteps": "loop.follow_steps",
         "ObjectiveSettings": "settings.objective",
     },
 )

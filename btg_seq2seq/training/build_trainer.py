@@ -26,10 +26,10 @@ from btg_seq2seq.training.data import (
     length_limit,
     set_languages,
 )
+from btg_seq2seq.training.loop.trainer import BTGTrainer, Metrics
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.report import describe_run
 from btg_seq2seq.training.settings.config import TrainConfig
-from btg_seq2seq.training.trainer import BTGTrainer, Metrics
 
 
 def build_trainer(

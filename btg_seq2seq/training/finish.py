@@ -10,13 +10,13 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.training.arguments import wait
-from btg_seq2seq.training.checkpoints import average, put_weights
-from btg_seq2seq.training.directory import put_model
+from btg_seq2seq.training.files.checkpoints import average, put_weights
+from btg_seq2seq.training.files.directory import put_model
+from btg_seq2seq.training.loop.arguments import wait
+from btg_seq2seq.training.loop.trainer import BTGTrainer
 from btg_seq2seq.training.objective.phases import parsers_are_taught
 from btg_seq2seq.training.report import describe_result
 from btg_seq2seq.training.settings.config import TrainConfig
-from btg_seq2seq.training.trainer import BTGTrainer
 
 
 @dataclass(frozen=True)

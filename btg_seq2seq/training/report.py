@@ -10,8 +10,8 @@ from btg_seq2seq.text import EncodedBitext
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.build import describe
 from btg_seq2seq.training.data import too_long_for_the_grammar
+from btg_seq2seq.training.loop.progress import figures
 from btg_seq2seq.training.objective.phases import Phase, first_taught_step, phase_at
-from btg_seq2seq.training.progress import figures
 from btg_seq2seq.training.settings.config import TrainConfig
 
 

@@ -17,14 +17,14 @@ from transformers import TrainerCallback, TrainerState, set_seed
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.recombination.collect import Track, untracked
-from btg_seq2seq.training.arguments import check_processes, training_arguments, wait
 from btg_seq2seq.training.build_trainer import build_trainer
-from btg_seq2seq.training.checkpoints import Checkpoints
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.directory import check_directory, prepare_directory
+from btg_seq2seq.training.files.checkpoints import Checkpoints
+from btg_seq2seq.training.files.directory import check_directory, prepare_directory
+from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.finish import TrainResult, finish
-from btg_seq2seq.training.lock import locked
-from btg_seq2seq.training.progress import (
+from btg_seq2seq.training.loop.arguments import check_processes, training_arguments, wait
+from btg_seq2seq.training.loop.progress import (
     AtFirstStep,
     EarlyStopping,
     LogBeforeSaving,
@@ -35,10 +35,10 @@ from btg_seq2seq.training.progress import (
     tensorboard,
     without_bars,
 )
+from btg_seq2seq.training.loop.show_examples import Examples, ShowExamples
+from btg_seq2seq.training.loop.trainer import STATE_FILE, BTGTrainer, Metrics, readable
 from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.training.settings.measures import measured_by_training
-from btg_seq2seq.training.show_examples import Examples, ShowExamples
-from btg_seq2seq.training.trainer import STATE_FILE, BTGTrainer, Metrics, readable
 
 __all__ = ["TrainResult", "train"]
 

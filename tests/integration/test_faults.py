@@ -25,7 +25,7 @@ from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
 from btg_seq2seq.model.decoding_settings import IN_CONFIG
 from btg_seq2seq.recombination.batches import RecombinationConfig
 from btg_seq2seq.text import load_tokenizer, train_tokenizer, write_lines
-from btg_seq2seq.training.lock import locked
+from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.run import train
 
 ROUNDS = int(os.environ.get("BTG_FUZZ_ROUNDS", "3"))  # of random faults

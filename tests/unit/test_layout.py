@@ -28,16 +28,12 @@ TESTED_ELSEWHERE = {
 }
 
 # Unit tests that mirror no module: tools of the tests, and rules about the tree itself.
-NO_MODULE = {"test_imports.py", "test_layout.py", "test_oracle.py"}
+NO_MODULE = {"test_english.py", "test_imports.py", "test_layout.py", "test_oracle.py"}
 
 # Modules that have no unit test yet: other tests reach them, but none is named after them. This set
 # may only shrink. A new module comes with its test, and one that gets a test leaves this set.
 NOT_YET = {
     "grammar/split_crf.py",
-    "options/help.py",
-    "training/checkpoints.py",
-    "training/directory.py",
-    "training/follow_steps.py",
 }
 
 

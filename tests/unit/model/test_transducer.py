@@ -10,14 +10,17 @@ from decoding_models import tiny_model as tiny_model_of
 from safetensors.torch import load_file, save_file
 from tiny_models import VOCABULARY, tiny_config
 from tiny_tokenizers import multilingual
-from transformers import AutoConfig
+from tokenizers import Tokenizer, models
+from transformers import AutoConfig, PreTrainedTokenizerFast
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import LeafCRF, TreeCRF
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Side
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import add_segment_tokens
 from btg_seq2seq.training import BTGObjective
 
 END = 1
@@ -266,3 +269,15 @@ def test_every_model_has_an_objective_of_its_own():
         assert copied.objective.step == 5
         copied.objective.step = 6
         assert first.objective.step == 5
+
+
+def test_a_tokenizer_without_segment_tokens_is_refused_at_once():
+    words = Tokenizer(models.WordLevel({"<pad>": 0, "</s>": 1, "a": 2}, unk_token="</s>"))
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="<pad>", eos_token="</s>", unk_token="</s>"
+    )
+    config = default_config(3, hidden_size=8, layers=1, heads=2)
+    with pytest.raises(UserError, match=r"add_segment_tokens\(tokenizer\) first"):
+        BTGSeq2Seq.from_backbone(config, tokenizer)
+    add_segment_tokens(tokenizer)
+    assert BTGSeq2Seq.from_backbone(config, tokenizer).backbone.has_segment_tokens

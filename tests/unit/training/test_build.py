@@ -18,8 +18,8 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext, add_segment_tokens, load_tokenizer, train_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.build import build_model
-from btg_seq2seq.training.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.files.checkpoints import load_weights, put_weights
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import ModelConfig, TokenizerConfig
 from btg_seq2seq.translation.rules.rules import Rule

@@ -14,9 +14,9 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.text import load_tokenizer
 from btg_seq2seq.training import run as run_module
-from btg_seq2seq.training.checkpoints import Checkpoints, average
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.progress import TrainingInterrupted
+from btg_seq2seq.training.files.checkpoints import Checkpoints, average
+from btg_seq2seq.training.loop.progress import TrainingInterrupted
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import DecodingConfig
 

@@ -64,13 +64,13 @@ from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.text.length_batches import length_batches
-from btg_seq2seq.training.checkpoints import Checkpoints, load_weights, put_weights
+from btg_seq2seq.training.files.checkpoints import Checkpoints, load_weights, put_weights
+from btg_seq2seq.training.loop.parameter_groups import parameter_groups
+from btg_seq2seq.training.loop.progress import DEV, EarlyStopping
+from btg_seq2seq.training.loop.term_means import TermMeans
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.objective.phases import first_taught_step
-from btg_seq2seq.training.parameter_groups import parameter_groups
-from btg_seq2seq.training.progress import DEV, EarlyStopping
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
-from btg_seq2seq.training.term_means import TermMeans
 
 STATE_FILE = "trainer_state.json"
 LINES_NAMED = 20  # in an error

@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.training.lock import OWNER_FILE, locked
+from btg_seq2seq.training.files.lock import OWNER_FILE, locked
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from btg_seq2seq.training.lock import locked
+from btg_seq2seq.training.files.lock import locked
 with locked(Path(sys.argv[1]), print):
     print("held", flush=True)
     time.sleep(60)

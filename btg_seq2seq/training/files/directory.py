@@ -13,9 +13,9 @@ from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
 from btg_seq2seq.model.decoding_settings import DECODING_FILE
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.text import write_lines
-from btg_seq2seq.training.checkpoints import FOLDER, UNFINISHED, Checkpoints
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.progress import METRICS_FILE
+from btg_seq2seq.training.files.checkpoints import FOLDER, UNFINISHED, Checkpoints
+from btg_seq2seq.training.loop.progress import METRICS_FILE
 from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
 
 DATA_FILE = "data.json"  # checksums of the texts

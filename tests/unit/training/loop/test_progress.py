@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from transformers import TrainerState
 
-from btg_seq2seq.training import progress
-from btg_seq2seq.training.progress import ProgressReport, figures
+from btg_seq2seq.training.loop import progress
+from btg_seq2seq.training.loop.progress import ProgressReport, figures
 
 
 def report(is_terminal, metric="loss"):

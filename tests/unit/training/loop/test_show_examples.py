@@ -4,8 +4,8 @@ import torch
 from tiny_runs import tiny_bitext, tiny_bitexts, tiny_config
 
 from btg_seq2seq.evaluation.dev_examples import DevExamples
+from btg_seq2seq.training.loop.show_examples import DevExample
 from btg_seq2seq.training.run import train
-from btg_seq2seq.training.show_examples import DevExample
 
 
 def test_two_examples_at_each_evaluation(tmp_path, capsys):

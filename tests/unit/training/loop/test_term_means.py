@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from btg_seq2seq.text.batches import IGNORED
-from btg_seq2seq.training.term_means import TermMeans
+from btg_seq2seq.training.loop.term_means import TermMeans
 
 
 def labels(*lengths):

@@ -13,11 +13,11 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks.svo_sov_files import bitext_of
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.training import build_trainer
-from btg_seq2seq.training.checkpoints import Checkpoints, load_weights
 from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.files.checkpoints import Checkpoints, load_weights
+from btg_seq2seq.training.loop.trainer import CALLED, OVERRIDDEN, BTGTrainer
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.run import train
-from btg_seq2seq.training.trainer import CALLED, OVERRIDDEN, BTGTrainer
 
 
 def run(config, bitexts=None, **options):

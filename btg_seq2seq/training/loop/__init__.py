@@ -1,0 +1,1 @@
+"""The training loop: the trainer with its batches, logs and checkpoints, and the screen."""
