@@ -20,7 +20,7 @@ from btg_seq2seq.decoding.source_grammar import SourceGrammar
 from btg_seq2seq.derivations.derivation import Derivation, PhrasePair
 from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.grammar import spans
-from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 
 MOST_BYTES = 4e9  # of the chart of a sentence pair
 
@@ -51,32 +51,37 @@ def target_mass(
     complete = (settings or DecodingSettings()).completed_by(grammar)
     written = [tuple(target) for target in targets]
     flat = phrases.score_sentences(range(len(written)), written)
+    short = [row for row, n in enumerate(phrases.lengths) if n <= complete.max_cky_length]
+    scores = {row: grammar.split_scores([row])[0] for row in short}
+    lengths = [phrases.lengths[row] for row in short]
+    found = plan_sentences(lengths, list(scores.values()), [()] * len(short), complete)
+    plans = dict(zip(short, found, strict=True))
     results = []
-    for sentence, (target, log_prob) in enumerate(zip(written, flat, strict=True)):
-        try:
-            results.append(_score(phrases, grammar, sentence, target, log_prob, complete))
-        except UserError as error:
-            raise SentenceError(sentence, str(error)) from error
+    for row, (target, log_prob) in enumerate(zip(written, flat, strict=True)):
+        as_whole = log_prob if phrases.can_write(row, target) else -np.inf
+        whole = Derivation.whole(phrases.lengths[row], len(target), log_prob)
+        mass = TargetMass(log_prob, as_whole, whole, as_whole)
+        if row in plans:
+            try:
+                mass = _summed(phrases, row, target, mass, plans[row], scores[row])
+            except UserError as error:
+                raise SentenceError(row, str(error)) from error
+        results.append(mass)
     return results
 
 
-def _score(
+def _summed(
     phrases: PhraseTranslator,
-    grammar: SourceGrammar,
     sentence: int,
     target: Tokens,
-    flat: float,
-    settings: CompleteSettings,
+    whole: TargetMass,
+    plan: Plan,
+    scores: Floats,
 ) -> TargetMass:
+    """Add all derivations with several phrases to the mass of the sentence as a whole."""
     length = phrases.lengths[sentence]
-    as_whole = flat if phrases.can_write(sentence, target) else -np.inf
-    whole = Derivation.whole(length, len(target), flat)
-    if length > settings.max_cky_length:
-        return TargetMass(flat, as_whole, whole, as_whole)
-    (scores,) = grammar.split_scores([sentence])
-    (plan,) = plan_sentences([length], [scores], [()], settings)
     log_masses, bests = np.full((2, plan.segments), -np.inf)
-    log_masses[0] = bests[0] = as_whole
+    log_masses[0] = bests[0] = whole.log_mass
     leaves = np.zeros((plan.segments, plan.segments, 3), np.int64)
     # A target that is too long for the phrases of any tree needs no tables.
     is_short = len(target) <= phrases.longest_output(length, plan.segments)
@@ -89,15 +94,16 @@ def _score(
             *(length, plan.segments, scores, tables, places, len(target) + 1),
             *(log_masses, bests, leaves),
         )
-    log_masses, bests = log_masses + _factors(plan), bests + _factors(plan)
+    factors = plan.log_counts - plan.log_partitions
+    log_masses, bests = log_masses + factors, bests + factors
     best = int(bests.argmax())
-    log_mass = float(np.logaddexp.reduce(log_masses))
+    derivation = whole.derivation
     if bests[best] == -np.inf:
-        return TargetMass(flat, log_mass, None, -np.inf)
-    derivation = whole
-    if best > 0:
+        derivation = None
+    elif best > 0:
         derivation = _derivation(length, leaves[best, : best + 1], places, tables)
-    return TargetMass(flat, log_mass, derivation, float(bests[best]))
+    log_mass = float(np.logaddexp.reduce(log_masses))
+    return TargetMass(whole.flat_log_prob, log_mass, derivation, float(bests[best]))
 
 
 def _derivation(length: int, leaves: Integers, places: Integers, tables: Floats) -> Derivation:
@@ -120,10 +126,6 @@ def _check_size(length: int, segments: int, places: Integers, target: int) -> No
             f"{size / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.0f} that are allowed: raise "
             "span_threshold, or lower max_segments, max_phrase_length or max_cky_length"
         )
-
-
-def _factors(plan: Plan) -> Floats:
-    return plan.log_counts - plan.log_partitions
 
 
 def _phrase_tables(
