@@ -95,10 +95,18 @@ class BitextChart:
         """Weights if they are safe, else their logarithms."""
         leaf, cells = self._filled(semiring)
         roots = self._roots(leaf, cells)
-        possible = roots > 0
-        # A number of phrases that no derivation has looks as one whose weight has underflowed.
-        is_safe = cells.max() < LARGEST and bool(possible.all()) and roots.min() > SMALLEST
+        is_safe = cells.max() < LARGEST and bool((roots[roots > 0] > SMALLEST).all())
+        if is_safe and (roots[1:] == 0).any():  # nothing there, or too little to be seen?
+            is_safe = bool(((roots > 0) == self._has_derivations).all())
         return (semiring, leaf, cells) if is_safe else (in_logs, *self._filled(in_logs))
+
+    @cached_property
+    def _has_derivations(self) -> NDArray[np.bool_]:
+        """Whether there are derivations with 1, 2, ... phrases, ``[most]``."""
+        leaf = self._is_possible.astype(np.float64)
+        cells = np.zeros((max(self.most - 1, 1), 3, *leaf.shape))
+        kernels.fill(kernels.MAX, leaf, cells, self.units, self.most)
+        return self._roots(leaf, cells) > 0
 
     @cached_property
     def _sums(self) -> tuple[int, Floats, Floats]:
@@ -112,7 +120,8 @@ class BitextChart:
         roots = self._roots(leaf, cells)
         if semiring in (kernels.LOG_SUM, kernels.LOG_MAX):
             return roots
-        return np.log(roots) + self._total
+        with np.errstate(divide="ignore"):
+            return np.log(roots) + self._total
 
     # ---- what the chart says -----------------------------------------------------------------
 
