@@ -1,11 +1,11 @@
 """Output formats of ``btg translate``, ``score``, ``align`` and ``phrase-table``.
 
 A format turns a result into lines of text. Each has one entry in the registry: its name, the kind
-of result it is for, and the lines it writes. ``register`` adds a format; the command that prints
-such results then offers it as a choice of ``--format`` and describes it in its help:
+of result it is for, and the lines it writes. ``register_format`` adds a format; the command that
+prints such results then offers it as a choice of ``--format`` and describes it in its help:
 
-    register(OutputFormat("upper", TranslatedLine, "text in capital letters",
-                          lambda line: [line.translation.text.upper()]))
+    register_format(OutputFormat("upper", TranslatedLine, "text in capital letters",
+                                 lambda line: [line.translation.text.upper()]))
 
 Commands read the registry to print their help, so nothing heavy is imported here.
 """
@@ -106,7 +106,7 @@ class OutputFormat:
 _formats: defaultdict[type, dict[str, OutputFormat]] = defaultdict(dict)
 
 
-def register(output_format: OutputFormat) -> None:
+def register_format(output_format: OutputFormat) -> None:
     """Add a format; the first one for a kind of result is the default of its command."""
     known = _formats[output_format.result]
     if output_format.name in known:
@@ -214,4 +214,4 @@ for _format in (
         lambda entry: [to_json_line(asdict(entry))],
     ),
 ):
-    register(_format)
+    register_format(_format)

@@ -17,6 +17,7 @@ TESTED_ELSEWHERE = {
     "cli": "commands run as a user types them, in tests/integration",
     "console": "what commands share, in tests/integration",
     "grammar/kernels": "compiled and portable programs, through the CRFs that call them",
+    "derivations/lexical/kernels": "compiled programs, through the bitext chart",
     "decoding/chart/kernels": "compiled programs, through the charts that call them",
     "errors.py": "two exception classes",
     "lazy.py": "every import of a public name",

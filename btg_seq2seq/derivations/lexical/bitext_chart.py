@@ -55,7 +55,7 @@ class BitextChart:
 
     @cached_property
     def _rate(self) -> float:
-        """Log weight per unit that is taken from all scores: every derivation has all units."""
+        """Log weight per unit to take from all scores; every derivation covers all units."""
         possible = self._is_possible
         return float((self.scores[possible] / self._sizes[possible]).max()) if possible.any() else 0
 
@@ -73,8 +73,8 @@ class BitextChart:
 
     @property
     def _total(self) -> float:
-        """What was taken from a whole derivation."""
-        return self._rate * (self.units + self.posts - 1)
+        """Log weight taken from a whole derivation."""
+        return float(self._rate * (self.units + self.posts - 1))
 
     def _filled(self, semiring: int) -> tuple[Floats, Floats]:
         in_logs = semiring in (kernels.LOG_SUM, kernels.LOG_MAX)
@@ -102,7 +102,7 @@ class BitextChart:
 
     @cached_property
     def _has_derivations(self) -> NDArray[np.bool_]:
-        """Whether there are derivations with 1, 2, ... phrases, ``[most]``."""
+        """Mask of the numbers of phrases, 1, 2, ..., that some derivation has, ``[most]``."""
         leaf = self._is_possible.astype(np.float64)
         cells = np.zeros((max(self.most - 1, 1), 3, *leaf.shape))
         kernels.fill(kernels.MAX, leaf, cells, self.units, self.most)

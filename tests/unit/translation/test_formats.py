@@ -17,7 +17,7 @@ from btg_seq2seq.translation.formats import (
     ScoredLine,
     TranslatedLine,
     formats_for,
-    register,
+    register_format,
     to_json_line,
 )
 from btg_seq2seq.translation.scoring import Score
@@ -87,7 +87,7 @@ def test_text_that_is_not_valid_is_escaped():
 
 def test_a_name_is_taken_once(registry):
     with pytest.raises(ValueError, match="already a format 'text' for TranslatedLine"):
-        register(OutputFormat("text", TranslatedLine, "", lambda line: []))
+        register_format(OutputFormat("text", TranslatedLine, "", lambda line: []))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,9 @@ def test_a_name_is_taken_once(registry):
     ],
 )
 def test_commands_offer_formats_from_outside(registry, capsys, command, result):
-    register(OutputFormat("shouted", result, "in capital letters", lambda one: [str(one).upper()]))
+    register_format(
+        OutputFormat("shouted", result, "in capital letters", lambda one: [str(one).upper()])
+    )
     with pytest.raises(SystemExit):
         main([command, "--help"])
     text = " ".join(capsys.readouterr().out.split())

@@ -204,8 +204,8 @@ def descend(semiring, leaf, cells, units, n, uniforms, phrases):
     stack = np.zeros((n + 1, 6), np.int64)  # n, label, i, k, a, c
     stack[0] = (n, EITHER, 0, units, 0, posts - 1)
     size, written, node = 1, 0, 0
-    in_logs = semiring == LOG_SUM or semiring == LOG_MAX
-    takes_best = semiring == MAX or semiring == LOG_MAX
+    in_logs = semiring in (LOG_SUM, LOG_MAX)
+    takes_best = semiring in (MAX, LOG_MAX)
     while size > 0:
         size -= 1
         count, label, i, k, a, c = stack[size]

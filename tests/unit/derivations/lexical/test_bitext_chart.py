@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import oracle
@@ -23,8 +24,7 @@ def derivations(units, others, phrases):
         for tree in trees:
             sources = oracle.phrases(tree)
             for cuts in oracle.tilings(0, others, phrases, others):
-                targets = zip(cuts[:-1], cuts[1:], strict=True)
-                pairs = zip(sources, targets, strict=True)
+                pairs = zip(sources, pairwise(cuts), strict=True)
                 found.append(tuple((*source, *target) for source, target in pairs))
     return found
 
