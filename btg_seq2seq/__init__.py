@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from btg_seq2seq.translation.translation import Translation
     from btg_seq2seq.translation.translator import Translator
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["BTGSeq2Seq", "BTGSeq2SeqConfig", "Rule", "Translation", "Translator"]
 
