@@ -129,6 +129,19 @@ class TreeCRF(SplitCRF):
         cells = self._program.log_viterbi(self._scores.detach())
         return self._descend(cells, Chooser())
 
+    def best_trees(self, sentences: Tensor, segments: Tensor) -> TreeBatch:
+        """Find the most probable tree of each of some sentences with a given number of leaves.
+
+        ``sentences`` and ``segments``, both ``[trees]``, name the sentences by their place in the
+        batch and the numbers of leaves, at most those of the distribution. All trees come from one
+        dynamic program, under the phrase length limit that ``log_partitions`` describes.
+        """
+        cells = self._program.log_viterbi(self._scores.detach())
+        sizes = Sizes(self.sizes.lengths[sentences], segments, self.sizes.limits[sentences])
+        check_possible(self._roots(cells)[sentences, segments - 1, EITHER], sizes)
+        scores = self.split_scores.detach()[sentences].to(cells.dtype)
+        return descend_tree(cells[sentences], scores, sizes, Chooser())
+
     def _descend(self, cells: Tensor, choose: Chooser) -> TreeBatch:
         check_possible(self._own_column(self._roots(cells)[..., EITHER]), self.sizes)
         scores = self.split_scores.detach().to(cells.dtype)

@@ -21,7 +21,7 @@ from btg_seq2seq.decoding.chart.kernels import outside_kernels
 from btg_seq2seq.decoding.phrase_translator import Floats
 from btg_seq2seq.grammar import TreeCRF, spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
-from btg_seq2seq.grammar.packing import span_count, span_index, split_count
+from btg_seq2seq.grammar.packing import span_index, split_count
 
 Mask = NDArray[np.bool_]
 
@@ -104,14 +104,7 @@ class Forests:
         rows = [(sentence, n) for sentence, own in enumerate(counts) for n in own]
         if not rows:
             return result
-        chosen = torch.tensor([sentence for sentence, _ in rows])
-        lengths = [self.lengths[sentence] for sentence, _ in rows]
-        trees = TreeCRF(
-            self._scores[chosen, : split_count(max(lengths))],
-            lengths,
-            [n for _, n in rows],
-            allowed_leaves=self._allowed[chosen, : span_count(max(lengths))],
-        ).argmax
+        trees = self._crf.best_trees(*torch.tensor(rows).unbind(1))
         leaves = span_index(*trees.phrases.unbind(-1)).numpy()  # [rows, leaves]
         for (sentence, n), places in zip(rows, leaves, strict=True):
             result[sentence][places[:n]] = True

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import SPAN_INDEX, TreeOracle
 from strategies import leaf_masks, random_scores
+from torch.nn.utils.rnn import pad_sequence
 
 from btg_seq2seq.grammar import Tree, TreeCRF
 
@@ -86,3 +87,26 @@ def test_scores_far_apart(kernels, data):
     assert_close(crf.entropy[0], oracle.entropy, 1000.0)
     assert_close(crf.leaf_marginals()[0], oracle.leaf_marginals, 1000.0)
     assert_close(crf.log_prob(crf.argmax)[0], oracle.log_probs.max(), 1000.0)
+
+
+@given(data=st.data())
+def test_best_trees_of_every_number_of_leaves(kernels, data):
+    """They are the argmaxes of distributions with these numbers of leaves."""
+    generator = torch.Generator().manual_seed(data.draw(st.integers(0, 2**32 - 1)))
+    lengths, segments = [6, 3, 1, 5], [4, 3, 1, 2]
+    masks = pad_sequence(data.draw(leaf_masks(lengths, segments, generator)), batch_first=True)
+    scores = random_scores(generator, (4, math.comb(7, 3), 2), 3.0)
+    crf = TreeCRF(scores, lengths, segments, kernels=kernels, allowed_leaves=masks)
+    rows = (crf.log_partitions > -math.inf).nonzero()
+    found = crf.best_trees(rows[:, 0], rows[:, 1] + 1)
+    for (sentence, leaves), tree in zip(rows.tolist(), found, strict=True):
+        length = lengths[sentence]
+        alone = TreeCRF(
+            scores[[sentence], : math.comb(length + 1, 3)],
+            [length],
+            [leaves + 1],
+            allowed_leaves=masks[[sentence], : math.comb(length + 1, 2)],
+        )
+        assert tree == alone.argmax[0]
+    with refused("sentence 0: every way to cut its 1 tokens into 4 segments"):
+        crf.best_trees(torch.tensor([2]), torch.tensor([4]))
