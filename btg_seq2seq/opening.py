@@ -90,7 +90,8 @@ def _check_settings(path: Path, content: dict[str, Any]) -> None:
             raise UserError(f"{path}: {name} is {value!r}, not a name")
         if name in ATTENTION_FIELDS and value not in ATTENTIONS:
             raise UserError(f"{path}: {name} is {value!r}; choose eager or sdpa")
-        if isinstance(value, int) and abs(value) > _largest(name) and not name.isdecimal():
+        is_size = path.name == "config.json" and isinstance(value, int)
+        if is_size and abs(value) > _largest(name):
             raise UserError(f"{path}: {name} is {value}, more than any model has")
         if _names_file(name) and isinstance(value, str) and not _is_inside(value):
             raise UserError(f"{path} points outside of its directory: {name} is {value!r}")
@@ -115,11 +116,7 @@ def _settings(content: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _largest(name: str) -> float:
-    if name in LAYERS:
-        return MOST_LAYERS
-    # Bytes of weights, and how long texts may be, can be any number.
-    is_free = name in ("total_size", "total_parameters", "model_max_length")
-    return float("inf") if is_free else LARGEST_NUMBER
+    return MOST_LAYERS if name in LAYERS else LARGEST_NUMBER
 
 
 def _names_file(name: str) -> bool:

@@ -97,6 +97,7 @@ def test_what_real_models_have_is_accepted(directory):
         vocab_file="spiece.model",
     )
     add(directory / "model.safetensors.index.json", metadata={"total_size": 10**12})
+    add(directory / "manifest.json", files={"model.safetensors": {"bytes": 10**11}})
     add(directory / "model.safetensors.index.json", weight_map={"w": "model-1-of-2.safetensors"})
     add(directory / "config.json", _name_or_path="/somewhere/else", attn_implementation="sdpa")
     check_directory(directory)
