@@ -101,7 +101,9 @@ _REGISTRY: dict[str, EstimatorDescription] = {}
 
 
 def register_estimator(description: EstimatorDescription) -> None:
-    """Make an estimator available as ``objective.estimator``; a known name is replaced."""
+    """Make an estimator available as ``objective.estimator``."""
+    if description.name in _REGISTRY:
+        raise UserError(f"there is another estimator of the name {description.name!r}")
     _REGISTRY[description.name] = description
 
 
