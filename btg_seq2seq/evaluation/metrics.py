@@ -52,7 +52,7 @@ class Metric(ABC):
     title: str
     greater_is_better = True
 
-    def check(self, options: MetricOptions) -> None:
+    def check(self, options: MetricOptions) -> None:  # noqa: B027  most accept all options
         """Refuse options that cannot be used; called before anything is translated."""
 
     @abstractmethod
