@@ -53,7 +53,9 @@ def _train(config: TrainConfig, options: Namespace) -> int:
     try:
         result = run.train(
             config,
-            metrics=DevMetrics(config.optimisation.translate_dev),
+            metrics=DevMetrics(
+                config.optimisation.translate_dev, config.optimisation.bleu_tokenizer
+            ),
             examples=DevExamples(),
             resume=options.resume,
             overwrite=options.overwrite,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.evaluation.evaluate import parser_scores
-from btg_seq2seq.evaluation.metrics import text_scores
+from btg_seq2seq.evaluation.metrics import MetricOptions, check_options, text_scores
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.translator import Translator
@@ -17,10 +17,13 @@ class DevMetrics:
     """Metrics of the first dev sentences, translated flat and greedily, and of gold trees.
 
     ``sentences``: number of dev sentences to translate; 0 disables translation.
+    ``bleu_tokenizer``: sacreBLEU's tokenizer; ``None`` chooses it by the references' script.
     """
 
-    def __init__(self, sentences: int) -> None:
+    def __init__(self, sentences: int, bleu_tokenizer: str | None = None) -> None:
         self.sentences = sentences
+        self.options = MetricOptions(bleu_tokenizer)
+        check_options(self.options)
 
     def __call__(
         self, model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, dev: Bitext
@@ -32,7 +35,7 @@ class DevMetrics:
         texts, references = dev.source[: self.sentences], dev.target[: self.sentences]
         if texts:
             results = translator.translate(texts, mode="flat", beam_size=1)
-            scores = text_scores([result.text for result in results], references)
+            scores = text_scores([result.text for result in results], references, self.options)
             measures |= {name: score.value for name, score in scores.items()}
         if dev.trees is not None:
             for metric, by_parser in parser_scores(translator, dev).items():

@@ -13,7 +13,8 @@ from os import PathLike
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 from transformers import (
     PreTrainedConfig,
@@ -32,8 +33,43 @@ KEPT_LOGITS = 2**26
 PIECE_OF_LOGITS = 2**24
 
 
+class _LabelLogProbs(torch.autograd.Function):
+    """Log-probability of labels, with the gradient of the label-smoothed log-probability.
+
+    Smoothing moves a share of the mass from the label to the uniform distribution over the
+    vocabulary. Only the gradient shows it: values stay log-probabilities, so that rewards, weights
+    and reports are never smoothed. Forward and backward need one ``[tokens, vocabulary]`` tensor
+    each.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+        log_probs = logits.log_softmax(-1)  # [tokens, vocabulary]
+        ctx.save_for_backward(log_probs, targets)
+        ctx.smoothing = smoothing
+        return log_probs.gather(1, targets[:, None])[:, 0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        # d/dlogits ((1 - s) log p(label) + s mean log p) = (1 - s) onehot + s / V - softmax
+        log_probs, targets = ctx.saved_tensors
+        own, share = gradient[:, None], ctx.smoothing
+        result = log_probs.exp().mul_(-own)
+        result.scatter_add_(1, targets[:, None], (1 - share) * own)
+        if share:
+            result.add_(share / result.shape[1] * own)
+        return result, None, None
+
+
 class Backbone(Vocabulary):
-    """A sequence-to-sequence model: ``model`` is Hugging Face's, ``family`` says how to use it."""
+    """A sequence-to-sequence model: ``model`` is Hugging Face's, ``family`` says how to use it.
+
+    ``label_smoothing``: share of the probability that training moves from a label to all tokens
+    alike. It changes gradients in training mode and nothing else.
+    """
+
+    label_smoothing = 0.0
 
     @classmethod
     def load(
@@ -192,7 +228,9 @@ class Backbone(Vocabulary):
     def _log_probs(self, states: Tensor, targets: Tensor) -> Tensor:
         logits = self.logits(states)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        return -nn.functional.cross_entropy(logits, targets, reduction="none")
+        smoothing = self.label_smoothing if self.training else 0.0
+        log_probs: Tensor = _LabelLogProbs.apply(logits, targets, smoothing)  # type: ignore[no-untyped-call]
+        return log_probs
 
     def generate(self, input_ids: Tensor, attention_mask: Tensor, **options: Any) -> Any:
         """The model's own ``generate`` for whole sentences: no hypothesis has a segment token.

@@ -17,6 +17,7 @@ from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
+from btg_seq2seq.text.subword_sampling import subword_sampler
 from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -28,6 +29,7 @@ from btg_seq2seq.training.data import (
 )
 from btg_seq2seq.training.loop.trainer import BTGTrainer, Metrics
 from btg_seq2seq.training.objective.objective import BTGObjective
+from btg_seq2seq.training.regularise import regularise
 from btg_seq2seq.training.report import describe_run
 from btg_seq2seq.training.settings.config import TrainConfig
 
@@ -56,6 +58,10 @@ def build_trainer(
         model.backbone.check_tokenizer(tokenizer, last)
     model.objective = BTGObjective(config.objective, config.seed)
     model.decoding = config.decoding.settings
+    regularise(model, config, tokenizer.all_special_ids)
+    subwords = subword_sampler(
+        tokenizer, config.tokenizer.bpe_dropout, config.tokenizer.unigram_alpha
+    )
     frames = Frames.of(tokenizer)
     longest = model.backbone.family.longest(model.backbone.model.config)
     limit, on_too_long = length_limit(config.data, longest)
@@ -78,6 +84,7 @@ def build_trainer(
         dev=dev,
         metrics=metrics,
         recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track),
+        subwords=subwords,
     )
 
 
@@ -94,6 +101,14 @@ def check_data(config: TrainConfig, bitexts: Bitexts) -> None:
         raise UserError(
             f"the estimator {name} does not learn from data.train_trees and "
             "data.train_segmentations: remove them, or choose another objective.estimator"
+        )
+    # Derivations count tokens, whose number sampling changes.
+    if config.tokenizer.samples and (has_gold or config.objective.has_teacher):
+        setting = "unigram_alpha" if config.tokenizer.unigram_alpha is not None else "bpe_dropout"
+        origin = "data.train_segmentations" if has_gold else "objective.teacher"
+        raise UserError(
+            f"tokenizer.{setting} cuts sentences into other tokens in every epoch, but the "
+            f"derivations of {origin} count the tokens of one tokenization: leave one of them out"
         )
     if config.optimisation.patience is not None and bitexts.dev is None:
         raise UserError(

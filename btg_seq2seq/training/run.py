@@ -19,7 +19,7 @@ from btg_seq2seq.opening import read_json
 from btg_seq2seq.recombination.collect import Track, untracked
 from btg_seq2seq.training.build_trainer import build_trainer
 from btg_seq2seq.training.data import Bitexts
-from btg_seq2seq.training.files.checkpoints import Checkpoints
+from btg_seq2seq.training.files.checkpoints import Checkpoints, readable
 from btg_seq2seq.training.files.directory import check_directory, prepare_directory
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.finish import TrainResult, finish
@@ -36,7 +36,7 @@ from btg_seq2seq.training.loop.progress import (
     without_bars,
 )
 from btg_seq2seq.training.loop.show_examples import Examples, ShowExamples
-from btg_seq2seq.training.loop.trainer import STATE_FILE, BTGTrainer, Metrics, readable
+from btg_seq2seq.training.loop.trainer import STATE_FILE, BTGTrainer, Metrics
 from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.training.settings.measures import measured_by_training
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import verify_files, write_manifest
+from btg_seq2seq.opening import summary
 
 FOLDER, NAME = "checkpoints", "step-"
 UNFINISHED = ".unfinished-"  # what is being written or removed
@@ -92,6 +93,20 @@ class Checkpoints:
         """Remove what a killed run has left unfinished."""
         for path in self.folder.glob(f"{UNFINISHED}*"):
             shutil.rmtree(path)
+
+
+@contextmanager
+def readable(path: str | Path | None) -> Iterator[None]:
+    """Turn errors of reading a checkpoint into ``UserError``.
+
+    Checksums are no protection: whoever hands us a checkpoint can write them too.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # a broken file may lead to any of them
+        raise UserError(f"{path} was not written by a run: {summary(error)}") from error
 
 
 def average(directories: Sequence[Path]) -> dict[str, Tensor]:

@@ -24,7 +24,7 @@ objective, atomic checkpoints, and errors that name the lines of a batch.
 #             compute_loss*                      BTGSeq2Seq.forward -> BTGObjective -> Estimator
 #             backward
 #       _get_grad_norm*                          clips; stops if the gradient is not finite
-#       optimizer.step, scheduler.step
+#       optimizer.step, scheduler.step           and the average of the weights
 #       on_step_end                              callbacks: signals, log with every checkpoint
 #       log*                                     every log_every updates: means of the terms
 #       evaluate*                                every eval_every updates
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ from typing import Any
 import torch
 from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from transformers import (
     PreTrainedTokenizerBase,
     PrinterCallback,
@@ -59,16 +59,22 @@ from transformers.trainer_callback import ExportableState
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.opening import summary
 from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.text.length_batches import length_batches
-from btg_seq2seq.training.files.checkpoints import Checkpoints, load_weights, put_weights
+from btg_seq2seq.text.subword_sampling import SampledBitext, SubwordSampler
+from btg_seq2seq.training.files.checkpoints import (
+    Checkpoints,
+    load_weights,
+    put_weights,
+    readable,
+)
 from btg_seq2seq.training.loop.parameter_groups import parameter_groups
 from btg_seq2seq.training.loop.progress import DEV, EarlyStopping
 from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.loop.term_means import TermMeans
+from btg_seq2seq.training.loop.weight_average import WeightAverage
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.objective.phases import first_parser_step
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
@@ -88,20 +94,6 @@ CALLED = (
 )
 
 Metrics = Callable[[BTGSeq2Seq, PreTrainedTokenizerBase, Bitext], Mapping[str, float]]
-
-
-@contextmanager
-def readable(path: str | Path | None) -> Iterator[None]:
-    """Turn errors of reading a checkpoint into ``UserError``.
-
-    Checksums are no protection: whoever hands us a checkpoint can write them too.
-    """
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:  # a broken file may lead to any of them
-        raise UserError(f"{path} was not written by a run: {summary(error)}") from error
 
 
 class EpochLoader(DataLoader[Example]):
@@ -135,6 +127,7 @@ class BTGTrainer(Seq2SeqTrainer):
         metrics: Metrics | None = None,
         recombined: RecombinedBatches | None = None,
         taught: TaughtBatches | None = None,
+        subwords: SubwordSampler | None = None,
     ) -> None:
         super().__init__(
             model,
@@ -149,7 +142,11 @@ class BTGTrainer(Seq2SeqTrainer):
         self.optimisation, self.tokenizer = optimisation, tokenizer
         self.train_data, self.dev_data = train_data, dev_data
         self.dev, self.metrics = dev, metrics
-        self.recombined, self.taught = recombined, taught
+        self.recombined, self.taught, self.subwords = recombined, taught, subwords
+        decay = optimisation.ema
+        self.average = None if decay is None else WeightAverage(model, decay)
+        if self.average is not None:
+            self.add_callback(self.average)
         self.checkpoints = Checkpoints(
             Path(str(arguments.output_dir)),
             optimisation.checkpoint_every,
@@ -171,7 +168,12 @@ class BTGTrainer(Seq2SeqTrainer):
             num_replicas=self.args.world_size,
             rank=self.args.process_index,
         )
-        return EpochLoader(self.train_data, batch_sampler=sampler, collate_fn=self.data_collator)
+        data: Dataset[Example] = self.train_data
+        if self.subwords is not None:
+            longest = self.model.backbone.family.longest(self.model.backbone.model.config)
+            seed, epoch = self.args.seed, lambda: sampler.epoch
+            data = SampledBitext(self.train_data, self.subwords, seed, epoch, longest)
+        return EpochLoader(data, batch_sampler=sampler, collate_fn=self.data_collator)
 
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
@@ -286,11 +288,17 @@ class BTGTrainer(Seq2SeqTrainer):
         **options: Any,
     ) -> dict[str, float]:
         """Measure the model on the dev set, or on other data, and log the result."""
-        measures = self.measure(eval_dataset)
-        logs = {f"{metric_key_prefix}_{name}": value for name, value in measures.items()}
-        self.log(logs)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, logs)
+        with self.averaged():
+            measures = self.measure(eval_dataset)
+            logs = {f"{metric_key_prefix}_{name}": value for name, value in measures.items()}
+            self.log(logs)
+            given = (self.args, self.state, self.control, logs)
+            self.control = self.callback_handler.on_evaluate(*given)
         return logs
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Use the average of the weights within a ``with`` block, if there is one."""
+        return nullcontext() if self.average is None else self.average.in_use()
 
     def measure(self, data: EncodedBitext | None = None) -> dict[str, float]:
         """Return loss, terms and metrics on the dev set, or loss and terms on other data.
@@ -340,7 +348,8 @@ class BTGTrainer(Seq2SeqTrainer):
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         with self.checkpoints.writing(self.state.global_step, self.accelerator) as directory:
-            self.save_model(str(directory), _internal_call=True)
+            with self.averaged():
+                self.save_model(str(directory), _internal_call=True)
             self._save_optimizer_and_scheduler(str(directory))
             self._save_rng_state(str(directory))
             if self.args.should_save:
@@ -354,6 +363,8 @@ class BTGTrainer(Seq2SeqTrainer):
                 self.state.save_to_json(str(directory / STATE_FILE))
                 if self.recombined is not None:
                     self.recombined.save(directory)
+                if self.average is not None:
+                    self.average.save(directory)
         if self.args.should_save:
             self.checkpoints.prune(self.state.best_global_step)
 
@@ -369,6 +380,9 @@ class BTGTrainer(Seq2SeqTrainer):
         put_weights(self.model if model is None else model, weights)
         if self.recombined is not None:
             self.recombined.load(Path(resume_from_checkpoint))
+        if self.average is not None:
+            with readable(resume_from_checkpoint):
+                self.average.load(Path(resume_from_checkpoint))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         with readable(checkpoint):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from btg_seq2seq.checks import at_least
+from btg_seq2seq.checks import at_least, finite, from_0_to_1
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.bitext import TooLong
 
@@ -77,3 +77,24 @@ class TokenizerConfig:
 
     path: str | None = None
     """Directory or hub name of a pretrained tokenizer other than the model's own."""
+
+    bpe_dropout: float = 0.0
+    """For ``bpe``: probability that a merge is left out where training sentences are cut into
+    tokens, differently in every epoch. 0.1 is usual. Translation is not affected."""
+
+    unigram_alpha: float | None = None
+    """For ``unigram``: training sentences are cut into tokens at random, differently in every
+    epoch, with probabilities to the power of this number. 0.1 to 0.5 is usual; smaller is more
+    random. ``None`` disables it."""
+
+    def __post_init__(self) -> None:
+        from_0_to_1("tokenizer.bpe_dropout", self.bpe_dropout)
+        if self.unigram_alpha is not None:
+            finite("tokenizer.unigram_alpha", self.unigram_alpha)
+        if self.bpe_dropout and self.unigram_alpha is not None:
+            raise UserError("give tokenizer.bpe_dropout or unigram_alpha, not both")
+
+    @property
+    def samples(self) -> bool:
+        """True if training sentences have other tokens in every epoch."""
+        return bool(self.bpe_dropout) or self.unigram_alpha is not None

@@ -48,6 +48,18 @@ class ModelConfig(GrammarSettings):
     """Share of activations dropped in training. Defaults to the pretrained model's own, or to 0.1
     for random weights."""
 
+    attention_dropout: float | None = None
+    """Share of attention weights dropped in training. Defaults to the pretrained model's own, or to
+    ``dropout`` for random weights."""
+
+    activation_dropout: float | None = None
+    """Share of activations dropped inside feed-forward layers in training. Defaults as
+    ``attention_dropout`` does."""
+
+    word_dropout: float = 0.0
+    """Share of tokens that encoder and decoder do not see in training: their embeddings are
+    replaced by zeros. Source and target alike; 0.1 to 0.2 helps small corpora."""
+
     position_spread: float | None = None
     """Standard deviation of the initial weights of relative positions (random weights). Defaults to
     T5's, the inverse root of the width. With 1, phrases with the same words in another order are
@@ -59,7 +71,8 @@ class ModelConfig(GrammarSettings):
             raise UserError("give model.backbone or model.init_from, not both")
         for name in ("hidden_size", "layers", "heads", "feed_forward_size"):
             at_least(1, f"model.{name}", getattr(self, name))
-        from_0_to_1("model.dropout", self.dropout)
+        for name in ("dropout", "attention_dropout", "activation_dropout", "word_dropout"):
+            from_0_to_1(f"model.{name}", getattr(self, name))
         spread = self.position_spread
         if spread is not None and not spread > 0:
             raise UserError(f"model.position_spread must be more than 0, not {spread}")

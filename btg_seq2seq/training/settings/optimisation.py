@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from btg_seq2seq.checks import at_least
+from btg_seq2seq.checks import at_least, from_0_to_1
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.wording import did_you_mean
 from btg_seq2seq.training.settings.measures import MEASURES, greater_is_better
@@ -58,6 +58,15 @@ class OptimisationConfig:
     """Updates during which the learning rate rises from 0. (Plain seq2seq training first:
     objective.flat_steps.)"""
 
+    label_smoothing: float = 0.0
+    """Share of the probability that the loss of tokens moves from the right token to all tokens
+    alike; 0.1 is usual. It changes gradients only: every reported loss is without it."""
+
+    ema: float | None = None
+    """Decay of an exponential moving average of the weights, such as 0.999. The average is
+    evaluated and saved in place of the weights. It takes as much memory as they do, and a
+    checkpoint has both. ``None`` disables it."""
+
     bf16: bool = False
     """Compute in bfloat16; weights stay float32. Pays from a hidden_size of about 256 on, or less
     where segmentations are summed."""
@@ -74,6 +83,11 @@ class OptimisationConfig:
     translate_dev: int = 200
     """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
     to measure bleu, chrf and exact_match; 0: none."""
+
+    bleu_tokenizer: str | None = None
+    """sacreBLEU's tokenizer for bleu, such as ``13a``, ``zh``, ``char``, or ``none`` for a target
+    whose words are separated by spaces already. Defaults to one that suits the script of the dev
+    set."""
 
     metric: str = "loss"
     """Measure that chooses the best checkpoint: ``loss``, ``flat`` (log-loss of whole sentences per
@@ -104,6 +118,8 @@ class OptimisationConfig:
             at_least(1, f"optimisation.{name}", getattr(self, name))
         for name in ("clip", "weight_decay", "warmup", "translate_dev"):
             at_least(0, f"optimisation.{name}", getattr(self, name))
+        from_0_to_1("optimisation.label_smoothing", self.label_smoothing)
+        from_0_to_1("optimisation.ema", self.ema, ends=False)
         for name in ("learning_rate", "parser_learning_rate"):
             rate = getattr(self, name)
             if rate is not None and not rate > 0:
