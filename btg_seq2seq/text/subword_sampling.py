@@ -150,7 +150,8 @@ def subword_sampler(
             f"the kind {kind.lower()}"
         )
     pieces = {token: piece for piece, token in tokenizer.get_vocab().items()}
-    fixed = frozenset({*tokenizer.all_special_tokens, *BYTE_TOKENS})
+    added: dict[str, int] = tokenizer.get_added_vocab()
+    fixed = frozenset({*tokenizer.all_special_tokens, *added, *BYTE_TOKENS})
     if kind == "BPE":
         merges = [(first, second) for first, second in model["merges"]]
         return BPESampler(pieces, fixed, merges, bpe_dropout)
@@ -172,7 +173,8 @@ class SampledBitext(Dataset[Example]):
         sampler: draws the tokens.
         seed: seed of the draws.
         epoch: returns the current epoch.
-        longest: most tokens per side; a draw with more makes way for the tokenizer's own tokens.
+
+    A draw with more tokens than the bitext allows makes way for the tokenizer's own tokens.
     """
 
     def __init__(
@@ -181,10 +183,9 @@ class SampledBitext(Dataset[Example]):
         sampler: SubwordSampler,
         seed: int,
         epoch: Callable[[], int],
-        longest: int | None = None,
     ) -> None:
         self.data, self.sampler, self.seed, self.epoch = data, sampler, seed, epoch
-        self.longest = math.inf if longest is None else longest
+        self.longest = math.inf if data.max_length is None else data.max_length
 
     def __len__(self) -> int:
         return len(self.data)

@@ -24,13 +24,20 @@ def regularise(model: BTGSeq2Seq, config: TrainConfig, special: Iterable[int]) -
     backbone.family.drop_activations(backbone.model, settings.activation_dropout)
     if settings.word_dropout:
         dropout = WordDropout(settings.word_dropout, special)
-        backbone.model.get_input_embeddings().register_forward_hook(dropout)
+        whole = backbone.model
+        # In some families these are one module, in others three with the same weights.
+        for module in {part.get_input_embeddings() for part in (whole, *_stacks(whole))}:
+            module.register_forward_hook(dropout)
+
+
+def _stacks(model: Any) -> tuple[Any, Any]:
+    return model.get_encoder(), model.get_decoder()
 
 
 class WordDropout:
     """Replaces the embeddings of tokens by zeros, whole tokens at a time.
 
-    A hook of the embeddings that encoder and decoder share. So it acts on what they read, source
+    A hook of the embeddings of encoder and decoder. So it acts on what they read, source
     and target, whole sentences and phrases, and not on the labels. Random numbers are torch's own,
     as for dropout.
     """

@@ -143,8 +143,7 @@ class BTGTrainer(Seq2SeqTrainer):
         self.train_data, self.dev_data = train_data, dev_data
         self.dev, self.metrics = dev, metrics
         self.recombined, self.taught, self.subwords = recombined, taught, subwords
-        decay = optimisation.ema
-        self.average = None if decay is None else WeightAverage(model, decay)
+        self.average = WeightAverage(model, optimisation.ema) if optimisation.ema else None
         if self.average is not None:
             self.add_callback(self.average)
         self.checkpoints = Checkpoints(
@@ -170,9 +169,8 @@ class BTGTrainer(Seq2SeqTrainer):
         )
         data: Dataset[Example] = self.train_data
         if self.subwords is not None:
-            longest = self.model.backbone.family.longest(self.model.backbone.model.config)
             seed, epoch = self.args.seed, lambda: sampler.epoch
-            data = SampledBitext(self.train_data, self.subwords, seed, epoch, longest)
+            data = SampledBitext(self.train_data, self.subwords, seed, epoch)
         return EpochLoader(data, batch_sampler=sampler, collate_fn=self.data_collator)
 
     def get_batch_samples(

@@ -37,10 +37,16 @@ def test_no_translations(model, trees):
 def test_the_first_sentences_are_translated(model, monkeypatch):
     seen = []
 
-    def remember(translations, references):
-        seen.append((len(translations), references))
+    def remember(translations, references, options):
+        seen.append((len(translations), references, options.tokenize))
         return {}
 
     monkeypatch.setattr("btg_seq2seq.evaluation.dev_metrics.text_scores", remember)
     DevMetrics(1)(*model, Bitext(SOURCE, TARGET))
-    assert seen == [(1, TARGET[:1])]
+    DevMetrics(1, "char")(*model, Bitext(SOURCE, TARGET))
+    assert seen == [(1, TARGET[:1], None), (1, TARGET[:1], "char")]
+
+
+def test_a_tokenizer_that_there_is_not():
+    with pytest.raises(ValueError, match="sacreBLEU has no tokenizer 'words'"):
+        DevMetrics(1, "words")

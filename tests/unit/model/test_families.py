@@ -19,6 +19,7 @@ from transformers import (
     MarianConfig,
     PreTrainedConfig,
     PreTrainedModel,
+    T5Config,
 )
 
 from btg_seq2seq.model.backbone import Backbone
@@ -59,11 +60,66 @@ def test_default_config():
     assert backbone.family.relative_positions
     assert (backbone.vocabulary_size, backbone.hidden_size) == (50, 32)
     assert (backbone.pad, backbone.sentence_end, backbone.sentence_start) == (0, 1, 0)
-    assert config.scale_decoder_outputs
+    assert not config.scale_decoder_outputs
+    assert backbone.model.lm_head.weight is backbone.model.shared.weight
+    assert backbone.model.get_decoder().embed_tokens.weight is backbone.model.shared.weight
     logits = backbone.logits(torch.randn(200, 32)).detach()
     assert 0.5 < float(logits.std()) < 2.0  # near uniform before training
     with pytest.raises(ValueError, match="multiple"):
         default_config(50, hidden_size=30, heads=4)
+
+
+def test_random_weights_start_as_the_same_function_at_a_scale_that_adam_can_learn():
+    """Every weight before the residual stream is scaled down, and the norms undo it."""
+    size = {"vocab_size": 50, "d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2}
+    models = []
+    for is_scaled in (True, False):
+        torch.manual_seed(0)
+        config = T5Config(**size, num_heads=2, tie_word_embeddings=is_scaled)
+        models.append(Backbone.load(config).eval())
+    usual, small = models
+    torch.testing.assert_close(
+        small.model.shared.weight, usual.model.shared.weight * 32**-0.5, rtol=1e-5, atol=1e-6
+    )
+    input_ids, mask, labels = batch_of(usual)
+    logits = [
+        model.logits(model.decode_labels(labels, model.encode(input_ids, mask), mask))
+        for model in models
+    ]
+    torch.testing.assert_close(*logits, rtol=1e-2, atol=1e-3)  # the norms add 1e-6
+
+
+def test_a_model_that_is_loaded_is_not_scaled_again(tmp_path):
+    backbone = Backbone.load(default_config(50, hidden_size=32, layers=2, heads=4))
+    backbone.model.save_pretrained(tmp_path)
+    loaded = Backbone.load(tmp_path)
+    assert not loaded.model.config.scale_decoder_outputs
+    for name, weight in backbone.model.state_dict().items():
+        assert torch.equal(weight, loaded.model.state_dict()[name])
+
+
+@every_family
+def test_attention_and_activations_have_dropout_of_their_own(name):
+    """Each kind alone makes the passes of training random; without, they are not."""
+    backbone = tiny_backbone(name).train()
+    input_ids, mask, labels = batch_of(backbone)
+
+    def is_random():
+        passes = [
+            backbone.decode_labels(labels, backbone.encode(input_ids, mask), mask) for _ in "ab"
+        ]
+        return not torch.equal(*passes)
+
+    for kind in (backbone.family.drop_attention, backbone.family.drop_activations):
+        kind(backbone.model, None)
+        assert not is_random()
+        kind(backbone.model, 0.5)
+        assert is_random()
+        backbone.eval()
+        assert not is_random()
+        backbone.train()
+        kind(backbone.model, 0.0)
+    assert not is_random()
 
 
 @every_family

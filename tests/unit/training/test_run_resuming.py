@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from tiny_runs import tiny_bitext, tiny_bitexts, tiny_config
 from transformers import TrainerCallback
 
@@ -17,8 +18,9 @@ from btg_seq2seq.training import run as run_module
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.files.checkpoints import Checkpoints, average
 from btg_seq2seq.training.loop.progress import TrainingInterrupted
+from btg_seq2seq.training.loop.weight_average import WEIGHTS_FILE
 from btg_seq2seq.training.run import train
-from btg_seq2seq.training.settings.config import DecodingConfig
+from btg_seq2seq.training.settings.config import DecodingConfig, TokenizerConfig
 
 
 class KilledError(Exception):
@@ -114,6 +116,35 @@ def test_a_killed_run_in_bfloat16_resumes_exactly(tmp_path):
     torch.manual_seed(7)
     whole = run(tiny_config(tmp_path / "whole", **settings))
     assert_same_run(whole, run(config, resume=True))
+
+
+def test_a_killed_run_with_every_regularisation_resumes_exactly(tmp_path):
+    """Averaged weights and those in training, sampled tokens of an epoch, dropped words."""
+
+    def config(name):
+        made = tiny_config(
+            tmp_path / name, flat=True, ema=0.8, label_smoothing=0.1, eval_every=4, save_every=3
+        )
+        made.tokenizer = TokenizerConfig("bpe", 320, bpe_dropout=0.3)
+        made.model = replace(made.model, word_dropout=0.1, attention_dropout=0.2)
+        return made
+
+    with pytest.raises(KilledError):
+        run(config("run"), callbacks=[AtStep(11, kill)])  # in the middle of the second epoch
+    torch.manual_seed(7)
+    whole, resumed = run(config("whole")), run(config("run"), resume=True)
+    assert_same_run(whole, resumed)
+    directory = Checkpoints(tmp_path / "run").last
+    averages = load_file(directory / "model.safetensors")
+    weights = load_file(directory / WEIGHTS_FILE)
+    assert weights.keys() == averages.keys()
+    assert any(not torch.equal(weights[name], averages[name]) for name in weights)
+
+
+def test_the_average_of_the_weights_is_evaluated_and_saved(tmp_path):
+    result = run(tiny_config(tmp_path, flat=True, ema=0.8, final="last"))
+    measured = [entry for entry in result.history if "eval_loss" in entry]
+    assert measured[-1]["eval_loss"] == result.metrics["loss"]
 
 
 def test_an_interrupted_run_is_saved_and_resumes(whole, tmp_path):
