@@ -145,7 +145,7 @@ def test_documentation_has_dashes():
         (
             ["train"],
             "btg train: CONFIG is missing, a YAML file of settings: btg train CONFIG, for example "
-            "btg train examples/small_corpus.yaml",
+            "btg train examples/small.yaml",
         ),
         (["train", "no.yaml"], "btg train: no.yaml: there is no such file"),
         (

@@ -236,7 +236,7 @@ def _missing_output(file: YamlFile | None) -> str:
     if file is None:
         return (
             "CONFIG is missing, a YAML file of settings: btg train CONFIG, for example "
-            "btg train examples/small_corpus.yaml"
+            "btg train examples/small.yaml"
         )
     return f"{file.path}: output is missing: set it there, or with --output DIRECTORY"
 

@@ -84,7 +84,7 @@ class ObjectiveSettings:
     Defaults to ``lexical`` for random weights, and to ``none`` for a pretrained model."""
 
     taught_steps: int | None = None
-    """Steps after flat_steps and uniform_steps in which derivations are the teacher's. Defaults to
+    """Steps after the flat and uniform ones in which derivations are the teacher's. Defaults to
     half of the steps of a run."""
 
     fading_steps: int | None = None

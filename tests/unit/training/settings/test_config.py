@@ -1,6 +1,7 @@
 """Settings: from files, command lines and Python, and back."""
 
 from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
 
 import pytest
 import yaml
@@ -20,6 +21,8 @@ from btg_seq2seq.training.settings.config import (
 )
 from btg_seq2seq.training.settings.objective import ObjectiveSettings
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
 def written(tmp_path, text):
@@ -95,6 +98,17 @@ def test_what_is_saved_runs_again(tmp_path_factory, config):
 def test_what_a_parser_refuses(tmp_path, text, arguments, message):
     with pytest.raises(ValueError, match=message):
         load_config(written(tmp_path, text), arguments)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(EXAMPLES.rglob("*.yaml")), ids=lambda path: str(path.relative_to(EXAMPLES))
+)
+def test_every_example_is_valid(path):
+    config = load_config(path)
+    assert config.output.startswith("runs/")
+    assert config.differences(load_config(path, ["--seed", "7"])) == [
+        f"seed was {config.seed}, is now 7"
+    ]
 
 
 def test_a_file_that_is_not_there(tmp_path):
