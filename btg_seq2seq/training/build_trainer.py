@@ -30,6 +30,7 @@ from btg_seq2seq.training.loop.trainer import BTGTrainer, Metrics
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.report import describe_run
 from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.teacher import taught_batches
 
 
 def build_trainer(
@@ -78,6 +79,7 @@ def build_trainer(
         dev=dev,
         metrics=metrics,
         recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track),
+        taught=taught_batches(config, arguments, model, frames, data, say, track),
     )
 
 

@@ -73,7 +73,7 @@ class ObjectiveSettings:
     uniform_steps: int | None = None
     """Steps in which phrases are learned from uniformly drawn derivations while the parsers wait:
     what they would learn from phrases that mean nothing yet is hard to unlearn. Defaults to 300 for
-    random weights without flat_steps, and to 0 for a model that can translate already."""
+    random weights without flat_steps or a teacher, and to 0 otherwise."""
 
     flat_steps: int = 0
     """Steps before that in which only whole sentences are learned, as in a plain seq2seq model."""
@@ -85,11 +85,11 @@ class ObjectiveSettings:
 
     taught_steps: int | None = None
     """Steps after flat_steps and uniform_steps in which derivations are the teacher's. Defaults to
-    half of the steps of a run."""
+    the whole run."""
 
-    fading_steps: int | None = None
+    fading_steps: int = 0
     """Steps after that in which fewer and fewer batches are the teacher's, and the rest are left to
-    the estimator. Defaults to a tenth of the steps of a run."""
+    the estimator."""
 
     taught_share: float = 0.5
     """Share of the sentences of a taught batch that are learned cut into phrases as well as whole;

@@ -1,0 +1,91 @@
+"""The lexical teacher of a run: its derivations of the training set, in the model's own units."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from transformers import Seq2SeqTrainingArguments
+
+from btg_seq2seq.derivations.lexical import (
+    LexicalSettings,
+    LexicalTeacher,
+    TaughtCorpus,
+    UnitCorpus,
+    UnitSide,
+)
+from btg_seq2seq.derivations.lexical.teacher import Track
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import EncodedBitext
+from btg_seq2seq.text.frames import Frames
+from btg_seq2seq.text.units import fenceposts_of
+from btg_seq2seq.training.loop.taught_batches import TaughtBatches
+from btg_seq2seq.training.settings.config import TrainConfig
+
+FOLDER = "teacher"  # in the directory of a run: tables and derivations, for when it is resumed
+MOST_DRAWS = 32  # derivations per sentence pair; later epochs use them again
+
+
+def taught_batches(
+    config: TrainConfig,
+    arguments: Seq2SeqTrainingArguments,
+    model: BTGSeq2Seq,
+    frames: Frames,
+    data: EncodedBitext,
+    say: Callable[[str], None],
+    track: Track,
+) -> TaughtBatches | None:
+    """Build the source of taught derivations, if the settings ask for a teacher."""
+    objective, batch = config.objective, config.optimisation.batch
+    if not objective.has_teacher or not config.learns_trees:
+        return None
+    (name, size), *_ = batch.items()
+    total = len(data) if name == "batch_size" else int(data.lengths.max(1).sum())
+    accumulated = arguments.gradient_accumulation_steps
+    updates_per_epoch = max(1, math.ceil(math.ceil(total / size) / accumulated))
+    epochs = math.ceil(config.optimisation.steps / updates_per_epoch)
+
+    def teach() -> TaughtCorpus:
+        settings = LexicalSettings(
+            max_segments=model.config.max_segments,
+            max_phrase_length=model.config.max_phrase_length,
+            max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
+            draws=min(epochs, MOST_DRAWS),
+            seed=config.seed,
+        )
+        with arguments.main_process_first(local=False):  # the others read what it has kept
+            teacher = LexicalTeacher.learn(
+                unit_corpus(model, frames, data),
+                settings,
+                threads=config.threads or os.cpu_count() or 1,
+                cache=Path(config.output) / FOLDER,
+                track=track,
+            )
+            taught = teacher.teach(track)
+        if taught.without_derivation:
+            say(
+                f"the teacher has no derivations of {taught.without_derivation} training pairs, "
+                "which are too long or cannot be cut: they are learned whole while it teaches"
+            )
+        return taught
+
+    segments = model.config.max_segments
+    return TaughtBatches(objective, teach, data, updates_per_epoch, config.seed, segments)
+
+
+def unit_corpus(model: BTGSeq2Seq, frames: Frames, data: EncodedBitext) -> UnitCorpus:
+    """The training set as the model reads it: tokens without their frame, and units."""
+    prefix, suffix = len(frames.source.prefix), len(frames.source.suffix)
+    sources = [
+        (row := data.source[position])[prefix : len(row) - suffix] for position in range(len(data))
+    ]
+    targets = [data.target[position][:-1] for position in range(len(data))]
+    table = model.unit_table
+    return UnitCorpus(
+        *(
+            UnitSide.of(side, [fenceposts_of(table, row) for row in side])
+            for side in (sources, targets)
+        )
+    )
