@@ -11,7 +11,7 @@ than a word, but never less.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -89,7 +89,7 @@ def unit_starts(table: Tensor, tokens: Tensor) -> Tensor:
 
 
 def unit_fenceposts(starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the units of sentences meet in their tokens, and the number of units, ``[batch]``.
+    """Positions in tokens at which units meet, and the number of units, ``[batch]``.
 
     ``starts`` are ``[batch, longest]``. The fenceposts are ``[batch, most units + 1]``; those
     behind the last unit of a sentence repeat its length.
@@ -103,6 +103,17 @@ def unit_fenceposts(starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     rank = torch.where(starts, starts.cumsum(1) - 1, most + 1)
     posts.scatter_(1, rank, position.expand_as(rank))
     return posts[:, :-1], counts
+
+
+def fenceposts_of(table: Tensor | None, tokens: Sequence[int]) -> list[int]:
+    """Positions at which the units of one sentence meet, from 0 to its length.
+
+    Every token is a unit without a table.
+    """
+    if table is None or not tokens:
+        return list(range(len(tokens) + 1))
+    starts = unit_starts(table, torch.tensor(tokens, device=table.device))
+    return [*starts.nonzero()[:, 0].tolist(), len(tokens)]
 
 
 def _contents(

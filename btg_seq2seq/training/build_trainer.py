@@ -59,12 +59,13 @@ def build_trainer(
     frames = Frames.of(tokenizer)
     longest = model.backbone.family.longest(model.backbone.model.config)
     limit, on_too_long = length_limit(config.data, longest)
-    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long)
+    units = model.unit_table
+    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long, units)
     dev, dev_data = bitexts.dev, None
     if dev is not None:
         if dev.trees is not None and dev.segmentations is None:
-            gold_trees(tokenizer, dev)  # raises now an error that an evaluation would raise later
-        dev_data = encode(dev, tokenizer, frames, longest, "skip")
+            gold_trees(tokenizer, dev, units)  # raises now an error of a later evaluation
+        dev_data = encode(dev, tokenizer, frames, longest, "skip", units)
         dev = encoded_pairs(dev, dev_data)
     for line in describe_run(config, model, len(tokenizer), frames, data, dev_data):
         say(line)
