@@ -8,6 +8,7 @@ evaluations of training, and as ``optimisation.metric``. sacreBLEU is imported w
 from __future__ import annotations
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ class Score:
     signature: str = ""
 
 
-class Metric:
+class Metric(ABC):
     """A metric of translations, compared with one reference each.
 
     ``name`` is used in JSON and as ``optimisation.metric``, ``title`` in tables.
@@ -51,14 +52,14 @@ class Metric:
     title: str
     greater_is_better = True
 
-    def check(self, options: MetricOptions) -> None:
+    def check(self, options: MetricOptions) -> None:  # noqa: B027  most accept all options
         """Refuse options that cannot be used; called before anything is translated."""
 
+    @abstractmethod
     def compute(
         self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
     ) -> Score:
         """Score translations; there are as many references, at least one."""
-        raise NotImplementedError
 
 
 class ExactMatch(Metric):
@@ -103,16 +104,16 @@ class ChrF(Metric):
         return _sacrebleu_score(CHRF(), translations, references)
 
 
-class TreeMetric:
+class TreeMetric(ABC):
     """A metric of trees, compared with one gold tree each; a missing tree is ``None``."""
 
     name: str
     title: str
     greater_is_better = True
 
+    @abstractmethod
     def compute(self, trees: Sequence[Tree | None], gold: Sequence[Tree]) -> Score:
         """Score trees; there are as many gold trees, at least one."""
-        raise NotImplementedError
 
 
 class RightTrees(TreeMetric):

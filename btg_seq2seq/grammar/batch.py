@@ -121,6 +121,23 @@ class TreeBatch(Sequence[Tree]):
             rows(batch.lengths for batch in batches),
         )
 
+    def where(self, is_kept: Tensor, others: TreeBatch) -> TreeBatch:
+        """The trees of the sentences that ``is_kept`` marks, ``[batch]``; else those of others."""
+
+        def chosen(ours: Tensor, theirs: Tensor) -> Tensor:
+            if ours.ndim > 1:
+                nodes = max(ours.shape[1], theirs.shape[1])
+                ours, theirs = _widened(ours, nodes), _widened(theirs, nodes)
+            return torch.where(is_kept.view(-1, *[1] * (ours.ndim - 1)), ours, theirs)
+
+        return TreeBatch(
+            chosen(self.splits, others.splits),
+            chosen(self.leaf_splits, others.leaf_splits),
+            chosen(self.inverted, others.inverted),
+            chosen(self.segments, others.segments),
+            chosen(self.lengths, others.lengths),
+        )
+
     def __len__(self) -> int:
         return len(self.segments)
 
@@ -148,6 +165,12 @@ class TreeBatch(Sequence[Tree]):
             return Node(first_tree, second_tree)
 
         return build(0)
+
+
+def _widened(table: Tensor, nodes: int) -> Tensor:
+    """Pad ``[batch, nodes, ...]`` with zeros."""
+    missing = table.new_zeros(len(table), nodes - table.shape[1], *table.shape[2:])
+    return torch.cat([table, missing], 1)
 
 
 def _node_rows(tree: Tree, leaf: int) -> Iterator[tuple[int, ...]]:

@@ -32,6 +32,7 @@ class Objective(Protocol):
         index: Tensor | None = None,
         trees: Sequence[Tree | str] | None = None,
         segmentations: Sequence[Segmentation] | None = None,
+        proposal_log_probs: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
         """Compute the loss; the arguments are those of ``BTGSeq2Seq.forward``."""

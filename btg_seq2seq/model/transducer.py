@@ -137,6 +137,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         index: Tensor | None = None,
         trees: Sequence[Tree | str] | None = None,
         segmentations: Sequence[Segmentation] | None = None,
+        proposal_log_probs: Tensor | None = None,
         flat_only: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
@@ -152,6 +153,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             trees: gold trees, printed or not, one per sentence.
             segmentations: gold target phrases, one for each leaf of a tree; where they are given,
                 they and the trees are learned from, and none are looked for.
+            proposal_log_probs: ``[batch]``, log-probability of each tree in the distribution that
+                it was drawn from. With it, trees and segmentations are not learned from: they are
+                proposals, for an estimator that compares derivations.
             flat_only: ``[batch]``, which sentences are learned whole, without trees.
             num_items_in_batch: target tokens that the loss is divided by, where this is a part of
                 a larger batch; else those of this one.
@@ -160,7 +164,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             flat_only = torch.ones_like(input_ids[:, 0], dtype=torch.bool)
         learns_reversed = self.objective.learns_reversed
         reading = self.read(input_ids, attention_mask, labels, flat_only, learns_reversed)
-        return self.objective(self, reading, index, trees, segmentations, num_items_in_batch)
+        given = (trees, segmentations, proposal_log_probs)
+        return self.objective(self, reading, index, *given, num_items_in_batch)
 
     def read(
         self,

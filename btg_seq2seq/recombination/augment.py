@@ -32,18 +32,18 @@ def augment(
     """
     new = Augmented()
     examples = recombiner.examples
-    own = [list(examples.source[position]) for position in range(len(examples))]
-    seen = set(map(tuple, own))
+    sources = [list(examples.source[position]) for position in range(len(examples))]
+    seen = set(map(tuple, sources))
     # The same text may be made of other tokens, where phrases meet.
-    texts = set(tokenizer.batch_decode(own, skip_special_tokens=True))
+    texts = set(tokenizer.batch_decode(sources, skip_special_tokens=True))
     for number in count_from():
         before = len(new.pairs)
-        for pair in _round(recombiner, seed, number, seen):
-            if any(tokenizer.unk_token_id in tokens for tokens in pair):
+        for sides in _round(recombiner, seed, number, seen):
+            if any(tokenizer.unk_token_id in tokens for tokens in sides):
                 new.unknown += 1
                 continue
             read, written = (
-                str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in pair
+                str(tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in sides
             )
             if read in texts:
                 continue

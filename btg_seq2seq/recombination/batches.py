@@ -38,7 +38,7 @@ class RecombinedBatches:
         config: when and how much.
         examples: the training set.
         excluded: sources, as ``input_ids``, that must never be made.
-        continuing: tokens within words, see ``partners.continuing_tokens``.
+        continuing: tokens within words, see ``slots.continuing_tokens``.
         pad: the padding token.
         seed: of what is drawn.
         size: ``batch_size`` or ``batch_tokens`` of all processes together, as ``BucketSampler``

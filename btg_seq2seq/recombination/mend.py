@@ -15,7 +15,7 @@ from itertools import pairwise, product
 
 from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.proposals import FARTHEST
-from btg_seq2seq.recombination.slots import TokenPair
+from btg_seq2seq.recombination.slots import PhraseTokens
 from btg_seq2seq.text.batches import EncodedBitext
 
 Phrases = Sequence[Sequence[int]]  # source start and stop, target start and stop; in target order
@@ -49,7 +49,9 @@ class _Mending:
         self.examples, self.prefix, self.continuing = examples, derivations.prefix, continuing
         self.rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]
         self.counts = Counter(
-            pair for sentence, own in enumerate(self.rows) for pair in self.pairs(sentence, own)
+            phrase_pair
+            for sentence, phrases in enumerate(self.rows)
+            for phrase_pair in self.phrase_pairs(sentence, phrases)
         )
         lengths = derivations.spans[:, 1::2] - derivations.spans[:, ::2]  # [phrases, 2]
         self.longest: list[int] = lengths.max(0, initial=0).tolist()
@@ -58,7 +60,7 @@ class _Mending:
         """Source and target of a sentence."""
         return self.examples.source[sentence][self.prefix :], self.examples.target[sentence]
 
-    def pairs(self, sentence: int, phrases: Phrases) -> list[TokenPair]:
+    def phrase_pairs(self, sentence: int, phrases: Phrases) -> list[PhraseTokens]:
         """The phrase pairs of a sentence, as tokens."""
         source, target = self.tokens(sentence)
         return [
@@ -68,14 +70,17 @@ class _Mending:
 
     def move_alone(self, sentence: int) -> None:
         """Move a boundary of a sentence on either side to where its phrase pairs recur."""
-        self.counts.subtract(self.pairs(sentence, self.rows[sentence]))
+        self.counts.subtract(self.phrase_pairs(sentence, self.rows[sentence]))
         choices = list(self.moved(sentence))
         scores = [
-            sum(math.log1p(self.counts[pair]) for pair in self.pairs(sentence, choice))
+            sum(
+                math.log1p(self.counts[phrase_pair])
+                for phrase_pair in self.phrase_pairs(sentence, choice)
+            )
             for choice in choices
         ]
         self.rows[sentence] = choices[scores.index(max(scores))]  # the first of equals: as it is
-        self.counts.update(self.pairs(sentence, self.rows[sentence]))
+        self.counts.update(self.phrase_pairs(sentence, self.rows[sentence]))
 
     def move_together(self, sentences: Collection[int]) -> None:
         """Move a boundary of a phrase pair in all of these sentences that have it.
@@ -83,11 +88,11 @@ class _Mending:
         Done where it makes more of all phrase pairs recur, by the score that ``move_alone`` gives a
         sentence, summed; each sentence is changed once at most.
         """
-        together: defaultdict[tuple[TokenPair, TokenPair], Moves] = defaultdict(dict)
+        together: defaultdict[tuple[PhraseTokens, PhraseTokens], Moves] = defaultdict(dict)
         for sentence in sorted(sentences):
-            before = self.pairs(sentence, self.rows[sentence])
+            before = self.phrase_pairs(sentence, self.rows[sentence])
             for choice in self.moved(sentence, both=False):
-                for old, new in zip(before, self.pairs(sentence, choice), strict=True):
+                for old, new in zip(before, self.phrase_pairs(sentence, choice), strict=True):
                     if old != new:
                         together[old, new][sentence] = choice
         several = [moves for moves in together.values() if len(moves) > 1]
@@ -103,19 +108,20 @@ class _Mending:
                 for sentence, choice in moves.items():
                     self.rows[sentence] = choice
 
-    def change(self, moves: Moves) -> Counter[TokenPair]:
+    def change(self, moves: Moves) -> Counter[PhraseTokens]:
         """The change in the count of each phrase pair."""
-        difference: Counter[TokenPair] = Counter()
+        difference: Counter[PhraseTokens] = Counter()
         for sentence, choice in moves.items():
-            difference.update(self.pairs(sentence, choice))
-            difference.subtract(self.pairs(sentence, self.rows[sentence]))
+            difference.update(self.phrase_pairs(sentence, choice))
+            difference.subtract(self.phrase_pairs(sentence, self.rows[sentence]))
         return difference
 
-    def gain(self, difference: Counter[TokenPair]) -> float:
+    def gain(self, difference: Counter[PhraseTokens]) -> float:
         """The gain of a change."""
         return sum(
-            math.lgamma(self.counts[pair] + more + 1) - math.lgamma(self.counts[pair] + 1)
-            for pair, more in difference.items()
+            math.lgamma(self.counts[phrase_pair] + more + 1)
+            - math.lgamma(self.counts[phrase_pair] + 1)
+            for phrase_pair, more in difference.items()
         )
 
     def moved(self, sentence: int, both: bool = True) -> Iterator[list[list[int]]]:

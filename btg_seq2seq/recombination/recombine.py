@@ -1,8 +1,8 @@
 """New sentence pairs from old ones: aligned phrases are swapped along the trees of sentences.
 
 Carries what the grammar knows into the flat mode: a model trained on recombined pairs translates
-known phrases in new company, or in new places, without being told of trees. ``collected.py`` holds
-the trees; ``partners.py`` says what may be swapped.
+known phrases in new company, or in new places, without being told of trees. ``derivations.corpus``
+holds the trees; ``slots`` says what may be swapped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.recombination.mend import mended
 from btg_seq2seq.recombination.settings import RecombinationSettings
-from btg_seq2seq.recombination.slots import ROOT, Part, Partners, TokenPair, suspicious
+from btg_seq2seq.recombination.slots import ROOT, Part, Partners, PhraseTokens, suspicious
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
@@ -71,7 +71,7 @@ def _spaced(text: str) -> str:
 
 
 class Recombiner:
-    """Makes new sentence pairs of a set's own phrases; the numbers given decide what it makes.
+    """Makes new sentence pairs from the phrases of a bitext; a function of the numbers given.
 
     Args:
         derivations: of ``examples``, sentence by sentence.
@@ -108,12 +108,12 @@ class Recombiner:
         # Nothing that is made is longer, or has more phrases, than what is there.
         self._most_leaves = int(np.diff(derivations.ends).max(initial=0))
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
-        pairs = self._take(derivations)
-        if wrong := suspicious(pairs, self.settings.rare):
-            pairs = self._take(mended(derivations, examples, wrong, self.continuing))
-        self.partners = Partners(pairs, self.settings.overlap, self.settings.rare)
+        phrase_pairs = self._take(derivations)
+        if wrong := suspicious(phrase_pairs, self.settings.rare):
+            phrase_pairs = self._take(mended(derivations, examples, wrong, self.continuing))
+        self.partners = Partners(phrase_pairs, self.settings.overlap, self.settings.rare)
 
-    def _take(self, derivations: DerivationCorpus) -> Mapping[str, Mapping[int, TokenPair]]:
+    def _take(self, derivations: DerivationCorpus) -> Mapping[str, Mapping[int, PhraseTokens]]:
         """Use these derivations; by slot, the phrase pair that each sentence has there."""
         self.derivations = derivations
         # Plain arrays: reading single numbers from those of NumPy is slow.
@@ -121,20 +121,20 @@ class Recombiner:
         self._first_leaf = array("q", derivations.ends.tolist())
         self._trees: list[Mapping[str, Part]] = []  # by slot; without a derivation, empty
         self._stays: dict[int, set[str]] = {}  # slots whose phrases would cut a word
-        pairs: defaultdict[str, dict[int, TokenPair]] = defaultdict(dict)
+        phrase_pairs: defaultdict[str, dict[int, PhraseTokens]] = defaultdict(dict)
         for sentence in range(len(derivations)):
             phrases = derivations.phrases(sentence)
             self._trees.append(_parts_by_slot(_ranks(phrases)))
-            for slot, pair, cuts_a_word in self._pairs(sentence, phrases):
+            for slot, phrase_pair, cuts_a_word in self._phrase_pairs(sentence, phrases):
                 if cuts_a_word:
                     self._stays.setdefault(sentence, set()).add(slot)
                 else:
-                    pairs[slot][sentence] = pair
-        return pairs
+                    phrase_pairs[slot][sentence] = phrase_pair
+        return phrase_pairs
 
-    def _pairs(
+    def _phrase_pairs(
         self, sentence: int, phrases: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[str, TokenPair, bool]]:
+    ) -> Iterator[tuple[str, PhraseTokens, bool]]:
         """The phrase pair in each slot of a sentence; the flag is true if it would cut a word."""
         source = self.examples.source[sentence][self.derivations.prefix :]
         target = self.examples.target[sentence]
@@ -147,19 +147,19 @@ class Recombiner:
         for slot, part in self._trees[sentence].items():
             if slot == ROOT:
                 continue
-            own = phrases[part.first : part.stop]
-            start, stop = min(phrase[0] for phrase in own), max(phrase[1] for phrase in own)
-            first, last = own[0][2], own[-1][3]
+            leaves = phrases[part.first : part.stop]
+            start, stop = min(leaf[0] for leaf in leaves), max(leaf[1] for leaf in leaves)
+            first, last = leaves[0][2], leaves[-1][3]
             edges = {source[start], target[first], *source[stop:][:1], *target[last:][:1]}
-            pair = tuple(source[start:stop]), tuple(target[first:last])
-            yield slot, pair, not self.continuing.isdisjoint(edges)
+            phrase_pair = tuple(source[start:stop]), tuple(target[first:last])
+            yield slot, phrase_pair, not self.continuing.isdisjoint(edges)
 
     def recombine(self, position: int, *numbers: int) -> tuple[list[int], list[int]] | None:
         """New ``input_ids`` and ``labels`` in place of a sentence pair's; the frames are kept.
 
         A function of ``numbers``, such as a seed and an epoch, and of ``position``, the place of
-        the pair in ``examples``. Nothing where nothing can be swapped, or where ten attempts gave
-        what is excluded or longer than any of the examples.
+        the sentence pair in ``examples``. ``None`` where nothing can be swapped, or where ten
+        attempts gave what is excluded or longer than any of the examples.
         """
         new, tries = self._recombine(position, *numbers)
         self.tries = self.tries.plus(tries)
@@ -233,11 +233,11 @@ class Recombiner:
     ) -> Example:
         """The new sentence pair, or the old one if there is none, with its derivation."""
         old = self.examples[position]
-        own = [
+        old_phrases = [
             (start, stop, last - first)
             for start, stop, first, last in self.derivations.phrases(position)
         ]
-        source, target, phrases = new or (old["input_ids"], old["labels"], own)
+        source, target, phrases = new or (old["input_ids"], old["labels"], old_phrases)
         ends = list(accumulate(length for _, _, length in phrases))
         if not ends:  # there is no derivation: one phrase, which will not be learned from
             frame = len(source) - self.derivations.prefix

@@ -76,7 +76,7 @@ class RecombinationConfig(RecombinationSettings):
     @property
     def settings(self) -> RecombinationSettings:
         """The part that says how to recombine, without when."""
-        own = asdict(self)
+        values = asdict(self)
         return RecombinationSettings(
-            **{name: own[name] for name in RecombinationSettings.__dataclass_fields__}
+            **{name: values[name] for name in RecombinationSettings.__dataclass_fields__}
         )

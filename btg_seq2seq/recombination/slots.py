@@ -24,7 +24,7 @@ from btg_seq2seq.text.words import kind_of
 
 ROOT = ""
 _FEW = 3  # a phrase pair is rare if it occurs this many times less often than half of all do
-TokenPair = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
+PhraseTokens = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
 
 
 class Part(NamedTuple):
@@ -69,26 +69,26 @@ def child_slot(slot: str, inverted: bool, number: int) -> str:
     return f"{slot}{'<' if inverted else '['}{number}"
 
 
-def overlaps(counts: Mapping[str, Mapping[TokenPair, int]]) -> dict[tuple[str, str], float]:
+def overlaps(counts: Mapping[str, Mapping[PhraseTokens, int]]) -> dict[tuple[str, str], float]:
     """Morisita's index of every two slots that have a phrase pair in common.
 
     The chance that a phrase pair from one slot equals one from the other, over the chance within a
     slot: 0 where nothing is shared, about 1 for two samples of the same phrases, however small.
-    Pairs seen once, as wrong boundaries make them, hardly count.
+    Phrase pairs seen once, as wrong boundaries make them, hardly count.
     """
-    slots_of: defaultdict[TokenPair, list[str]] = defaultdict(list)
-    for slot, pairs in counts.items():
-        for pair in pairs:
-            slots_of[pair].append(slot)
+    slots_of: defaultdict[PhraseTokens, list[str]] = defaultdict(list)
+    for slot, occurrences in counts.items():
+        for phrase_pair in occurrences:
+            slots_of[phrase_pair].append(slot)
     shared: Counter[tuple[str, str]] = Counter()
-    for pair, slots in slots_of.items():
+    for phrase_pair, slots in slots_of.items():
         for one, other in combinations(sorted(slots), 2):
-            shared[one, other] += counts[one][pair] * counts[other][pair]
-    sizes = {slot: sum(pairs.values()) for slot, pairs in counts.items()}
+            shared[one, other] += counts[one][phrase_pair] * counts[other][phrase_pair]
+    sizes = {slot: sum(occurrences.values()) for slot, occurrences in counts.items()}
     within = {
-        slot: sum(count * (count - 1) for count in pairs.values())
+        slot: sum(count * (count - 1) for count in occurrences.values())
         / max(1, sizes[slot] * (sizes[slot] - 1))
-        for slot, pairs in counts.items()
+        for slot, occurrences in counts.items()
     }
     return {
         (one, other): 2 * equal / (sizes[one] * sizes[other]) / (within[one] + within[other])
@@ -101,7 +101,7 @@ class Partners:
     """For every slot, the parts of sentences that may stand there.
 
     Args:
-        pairs: by slot, the phrase pair that each sentence has there.
+        phrase_pairs: by slot, the phrase pair that each sentence has there.
         overlap: two slots with at least this Morisita index exchange phrases.
         rare: phrase pairs that occur a third as often as is usual in their slot, or less, are
             taken for wrong, and nothing of their sentences is passed on; unless they are more than
@@ -109,16 +109,16 @@ class Partners:
     """
 
     def __init__(
-        self, pairs: Mapping[str, Mapping[int, TokenPair]], overlap: float, rare: float
+        self, phrase_pairs: Mapping[str, Mapping[int, PhraseTokens]], overlap: float, rare: float
     ) -> None:
-        counts = {slot: Counter(chosen.values()) for slot, chosen in pairs.items()}
-        wrong = suspicious(pairs, rare)
+        counts = {slot: Counter(chosen.values()) for slot, chosen in phrase_pairs.items()}
+        wrong = suspicious(phrase_pairs, rare)
         self.sentences = {
             slot: array("q", [sentence for sentence in chosen if sentence not in wrong] or chosen)
-            for slot, chosen in pairs.items()
+            for slot, chosen in phrase_pairs.items()
         }
         self.overlaps = overlaps(counts)
-        self.slots = {slot: [slot] for slot in pairs}
+        self.slots = {slot: [slot] for slot in phrase_pairs}
         for (one, other), index in sorted(self.overlaps.items()):
             if index >= overlap:
                 self.slots[one].append(other)
@@ -142,20 +142,20 @@ class Partners:
         return None
 
 
-def suspicious(pairs: Mapping[str, Mapping[int, TokenPair]], rare: float) -> set[int]:
+def suspicious(phrase_pairs: Mapping[str, Mapping[int, PhraseTokens]], rare: float) -> set[int]:
     """Sentences with a phrase pair that is taken for wrong, see ``Partners``.
 
     Where one phrase has a wrong boundary, its neighbour has too, however usual it looks.
     """
-    return set().union(*(_rare(chosen, rare) for chosen in pairs.values()))
+    return set().union(*(_rare(chosen, rare) for chosen in phrase_pairs.values()))
 
 
-def _rare(chosen: Mapping[int, TokenPair], rare: float) -> set[int]:
+def _rare(chosen: Mapping[int, PhraseTokens], rare: float) -> set[int]:
     """The sentences of a slot whose phrase pair there looks like a mistake."""
     counts = Counter(chosen.values())
-    often = [counts[pair] for pair in chosen.values()]
+    often = [counts[phrase_pair] for phrase_pair in chosen.values()]
     limit = median(often) / _FEW
-    found = {sentence for sentence, pair in chosen.items() if counts[pair] <= limit}
+    found = {key for key, phrase_pair in chosen.items() if counts[phrase_pair] <= limit}
     return found if len(found) <= rare * len(often) else set()
 
 

@@ -11,7 +11,7 @@ from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.build import describe
 from btg_seq2seq.training.data import too_long_for_the_grammar
 from btg_seq2seq.training.loop.progress import figures
-from btg_seq2seq.training.objective.phases import Phase, first_taught_step, phase_at
+from btg_seq2seq.training.objective.phases import Phase, first_parser_step, phase_at
 from btg_seq2seq.training.settings.config import TrainConfig
 
 
@@ -52,7 +52,7 @@ def _doubts(config: TrainConfig) -> Iterator[str]:
             "the parsers learn from the first step, when phrases mean nothing yet, and may settle "
             "on wrong trees: objective.uniform_steps or objective.flat_steps let them wait"
         )
-    untaught = first_taught_step(objective)
+    untaught = first_parser_step(objective)
     if untaught >= steps and config.learns_trees:
         yield (
             f"the parsers wait for {untaught} steps (objective.flat_steps and uniform_steps), but "

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerBase, TrainerCallback, TrainerState
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.training.objective.objective import BTGObjective
-from btg_seq2seq.training.objective.phases import parsers_are_taught
+from btg_seq2seq.training.objective.phases import parsers_have_learned
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ShowExamples(TrainerCallback):
         """Translate and print."""
         model: BTGSeq2Seq = given["model"]
         objective = model.objective
-        has_trees = isinstance(objective, BTGObjective) and parsers_are_taught(
+        has_trees = isinstance(objective, BTGObjective) and parsers_have_learned(
             objective.settings, state.global_step, model.config.max_segments
         )
         devices = [args.device] if args.device.type == "cuda" else []

@@ -16,7 +16,7 @@ objective, atomic checkpoints, and errors that name the lines of a batch.
 #       _load_callback_state*                    and then the settings of this run
 #       _load_rng_state*                         before the first batch
 #     for each update:
-#       get_batch_samples*                       its batches; some are recombined sentences
+#       get_batch_samples*                       its batches: recombined, or with a teacher's trees
 #       for each batch:
 #         on_step_begin                          callbacks: the directory is prepared
 #         training_step*                         sets objective.step; cuts the batch into parts
@@ -67,9 +67,10 @@ from btg_seq2seq.text.length_batches import length_batches
 from btg_seq2seq.training.files.checkpoints import Checkpoints, load_weights, put_weights
 from btg_seq2seq.training.loop.parameter_groups import parameter_groups
 from btg_seq2seq.training.loop.progress import DEV, EarlyStopping
+from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.loop.term_means import TermMeans
 from btg_seq2seq.training.objective.objective import BTGObjective
-from btg_seq2seq.training.objective.phases import first_taught_step
+from btg_seq2seq.training.objective.phases import first_parser_step
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
 STATE_FILE = "trainer_state.json"
@@ -133,6 +134,7 @@ class BTGTrainer(Seq2SeqTrainer):
         dev: Bitext | None = None,
         metrics: Metrics | None = None,
         recombined: RecombinedBatches | None = None,
+        taught: TaughtBatches | None = None,
     ) -> None:
         super().__init__(
             model,
@@ -146,7 +148,8 @@ class BTGTrainer(Seq2SeqTrainer):
         self.model_accepts_loss_kwargs = True  # the loss is a mean over the tokens of all processes
         self.optimisation, self.tokenizer = optimisation, tokenizer
         self.train_data, self.dev_data = train_data, dev_data
-        self.dev, self.metrics, self.recombined = dev, metrics, recombined
+        self.dev, self.metrics = dev, metrics
+        self.recombined, self.taught = recombined, taught
         self.checkpoints = Checkpoints(
             Path(str(arguments.output_dir)),
             optimisation.checkpoint_every,
@@ -173,16 +176,18 @@ class BTGTrainer(Seq2SeqTrainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
     ) -> tuple[list[Any], Tensor | int | None]:
-        """Return the batches of an update; some may be recombined sentences."""
+        """Return the batches of an update: recombined, or with derivations of the teacher."""
         batches, count = super().get_batch_samples(epoch_iterator, num_batches, device)
-        if self.recombined is None:
-            return batches, count
         step = self.state.global_step
-        if self.recombined.is_due(step):
-            with self.accelerator.autocast():  # the precision of training
-                self.recombined.collect(self.model)
-        batches = [self.recombined(batch, step, part) for part, batch in enumerate(batches)]
-        return batches, self._get_num_items_in_batch(batches, device)
+        if self.recombined is not None:
+            if self.recombined.is_due(step):
+                with self.accelerator.autocast():  # the precision of training
+                    self.recombined.collect(self.model)
+            batches = [self.recombined(batch, step, part) for part, batch in enumerate(batches)]
+            count = self._get_num_items_in_batch(batches, device)
+        if self.taught is not None:
+            batches = [self.taught(batch, step) for batch in batches]
+        return batches, count
 
     def _dev_batches(self, data: EncodedBitext) -> Iterator[dict[str, Any]]:
         """Return this process's share of the dev set, sentences of similar length together."""
@@ -218,7 +223,10 @@ class BTGTrainer(Seq2SeqTrainer):
     ) -> Tensor:
         """Compute a batch in parts, whose gradients add up."""
         self.objective.step = self.state.global_step
-        is_cut = self.objective.needs_trees(self.model) and "flat_only" not in inputs
+        flat_only = inputs.get("flat_only")
+        is_cut = self.objective.needs_trees(self.model) and (
+            flat_only is None or not bool(flat_only.all())
+        )
         losses: list[Tensor] = []
         parts = parts_of(inputs, self.optimisation.parts if is_cut else 1)
         for number, part in enumerate(parts, 1):
@@ -318,7 +326,7 @@ class BTGTrainer(Seq2SeqTrainer):
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"
             )
-        is_best, untaught = False, first_taught_step(self.objective.settings)
+        is_best, untaught = False, first_parser_step(self.objective.settings)
         # A model whose parsers will learn, but have not, is not the best, however it translates.
         if not self.state.global_step <= untaught < self.args.max_steps:
             is_best = super()._determine_best_metric(metrics, trial)

@@ -48,7 +48,8 @@ class Estimator(ABC):
             step: the settings at this step of training.
             noise: the only source of random numbers; those of a sentence do not depend on its
                 batch.
-            given: derivations to learn from, where the batch comes with them.
+            given: derivations that the batch comes with: to learn from or, if they have a density,
+                proposals of a teacher.
         """
 
 
@@ -71,6 +72,8 @@ class EstimatorDescription:
         learns_reversed: by default, the posterior's gradient flows through the reversed pass.
         learns_both_directions: learns source phrases given target phrases too, with
             ``reverse_weight``.
+        takes_proposals: after a teacher has taught, its derivations are still proposed to the
+            estimator, as ``given`` derivations with a ``log_density``.
         fewest_samples: the smallest value of ``samples``, which may depend on other settings.
     """
 
@@ -81,6 +84,7 @@ class EstimatorDescription:
     needs_gold: bool = False
     learns_reversed: bool = True
     learns_both_directions: bool = False
+    takes_proposals: bool = False
     fewest_samples: Callable[[ObjectiveSettings], int] = _one_sample
 
     def create(self) -> Estimator:
@@ -97,7 +101,9 @@ _REGISTRY: dict[str, EstimatorDescription] = {}
 
 
 def register_estimator(description: EstimatorDescription) -> None:
-    """Make an estimator available as ``objective.estimator``; a known name is replaced."""
+    """Make an estimator available as ``objective.estimator``."""
+    if description.name in _REGISTRY:
+        raise UserError(f"there is another estimator of the name {description.name!r}")
     _REGISTRY[description.name] = description
 
 
@@ -125,6 +131,7 @@ register_estimator(
         settings=("samples", "reverse_weight", "turned", "summed_length"),
         learns_reversed=False,  # the reverse likelihood trains that pass; two thirds are saved
         learns_both_directions=True,
+        takes_proposals=True,
         fewest_samples=lambda settings: 2,  # weights are relative to each other
     )
 )

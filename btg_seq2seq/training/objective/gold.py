@@ -1,6 +1,7 @@
 """Given derivations: an upper bound, and a way to find errors.
 
-Other estimators use this one for batches that come with derivations, such as recombined sentences.
+Also used for every batch that comes with derivations, such as those of a teacher or recombined
+sentences.
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ from btg_seq2seq.training.objective.terms import Terms
 
 @dataclass(frozen=True)
 class GivenDerivations:
-    """One tree per sentence pair, and its target phrases."""
+    """One tree per sentence pair, and its target phrases.
+
+    With a ``log_density`` they are not learned from, but proposed to an estimator. A tree of one
+    leaf stands for a sentence pair without a derivation.
+    """
 
     trees: list[Tree]
     segmentations: list[Segmentation]
+    log_density: Tensor | None = None  # [batch]: of each tree among those with as many leaves
 
     @classmethod
     def of(
@@ -37,13 +43,15 @@ class GivenDerivations:
         trees: Sequence[Tree | str] | None,
         segmentations: Sequence[Segmentation],
         rows: Sequence[int],
+        log_density: Tensor | None = None,
     ) -> GivenDerivations:
         """Select the derivations of some rows of a batch; trees may be printed."""
         if trees is None:
             raise UserError("segmentations are given without trees: give both with every batch")
         chosen = [trees[row] for row in rows]
         parsed = [Tree.parse(tree) if isinstance(tree, str) else tree for tree in chosen]
-        return cls(parsed, [segmentations[row] for row in rows])
+        density = None if log_density is None else log_density[list(rows)]
+        return cls(parsed, [segmentations[row] for row in rows], density)
 
 
 class GoldEstimator(Estimator):

@@ -69,12 +69,13 @@ class BTGObjective:
         index: Tensor | None = None,
         trees: Sequence[Tree | str] | None = None,
         segmentations: Sequence[Segmentation] | None = None,
+        proposal_log_probs: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
     ) -> BTGSeq2SeqOutput:
         """Compute the loss of a batch and the means of its terms."""
         if model.training and self.step is None and changes_with_steps(self.settings):
             raise UserError(
-                "flat_steps, uniform_steps and schedules depend on the step of training: give the "
+                "flat_steps, uniform_steps, a teacher and schedules depend on the step: give the "
                 "trainer btg_seq2seq.training.FollowSteps() among its callbacks, or set "
                 "model.objective.step"
             )
@@ -93,7 +94,12 @@ class BTGObjective:
         if reading.pair is not None and not is_flat:
             given = None
             if segmentations is not None:
-                given = GivenDerivations.of(trees, segmentations, rows.tolist())
+                given = GivenDerivations.of(trees, segmentations, rows.tolist(), proposal_log_probs)
+            elif step.phase is Phase.TAUGHT and model.training:
+                raise UserError(
+                    f"objective.teacher is {self.settings.teacher}: give trees and segmentations "
+                    "with every batch, as btg train does, or set it to none"
+                )
             noise = self._noise(index, len(flat), flat.device)[rows]
             estimator = self._estimator(step, given)
             terms = estimator.terms(model, reading.pair, step, noise, given)
@@ -108,8 +114,8 @@ class BTGObjective:
         return BTGSeq2SeqOutput(loss=loss, terms=means)
 
     def _estimator(self, step: Step, given: GivenDerivations | None) -> Estimator:
-        """Choose the estimator of a batch: given derivations are always learned from."""
-        if given is not None:
+        """Choose the estimator of a batch: given derivations are learned from, if not proposed."""
+        if given is not None and given.log_density is None:
             return GoldEstimator()
         return UniformEstimator() if step.phase is Phase.UNIFORM else self.estimator
 

@@ -1,7 +1,8 @@
 """Phases of training, and the settings at one step: resolved here and nowhere else.
 
-A run goes from whole sentences (``flat``) over phrases of uniformly drawn trees (``uniform``) to
-trees of the model's own parsers (``parsed``). Nothing here needs torch.
+A run goes from whole sentences (``flat``) over phrases of uniformly drawn trees (``uniform``) or of
+a teacher's trees (``taught``) to trees of the model's own parsers (``parsed``). Nothing here needs
+torch.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+_GOLDEN_RATIO = 0.6180339887498949
 
 if TYPE_CHECKING:
     from btg_seq2seq.training.settings.objective import ObjectiveSettings, Schedule
@@ -20,6 +23,7 @@ class Phase(Enum):
 
     FLAT = "flat"  # a plain seq2seq model: whole sentences only
     UNIFORM = "uniform"  # phrases of uniformly drawn derivations; the parsers wait
+    TAUGHT = "taught"  # everything, from the derivations of a teacher
     PARSED = "parsed"  # everything, by the estimator
 
 
@@ -30,10 +34,25 @@ def phase_at(settings: ObjectiveSettings, step: int, max_segments: int | None = 
     """
     if max_segments == 1 or _flat_weight(settings, step) == 1:
         return Phase.FLAT
-    return Phase.UNIFORM if step < first_taught_step(settings) else Phase.PARSED
+    if step < first_parser_step(settings):
+        return Phase.UNIFORM
+    # Steps spread evenly, so that every stretch of the fade-out has its share of taught ones.
+    place = step * _GOLDEN_RATIO % 1
+    return Phase.TAUGHT if place < teaching_share(settings, step) else Phase.PARSED
 
 
-def first_taught_step(settings: ObjectiveSettings) -> int:
+def teaching_share(settings: ObjectiveSettings, step: int) -> float:
+    """Return the share of steps around this one that are taught: 1, then less and less, then 0."""
+    if not settings.has_teacher:
+        return 0.0
+    left = first_parser_step(settings) + (settings.taught_steps or 0) - step
+    if left > 0:
+        return 1.0
+    fading = settings.fading_steps or 0
+    return max(0.0, 1 + left / fading) if fading else 0.0
+
+
+def first_parser_step(settings: ObjectiveSettings) -> int:
     """Return the first step at which the parsers may learn: the flat and uniform ones are over."""
     # Given derivations make sense from the start.
     uniform = 0 if settings.description.needs_gold else settings.uniform_steps or 0
@@ -47,15 +66,16 @@ def learns_trees(settings: ObjectiveSettings, max_segments: int) -> bool:
     return max_segments > 1 and set(values) != {1}
 
 
-def parsers_are_taught(settings: ObjectiveSettings, steps: int, max_segments: int) -> bool:
+def parsers_have_learned(settings: ObjectiveSettings, steps: int, max_segments: int) -> bool:
     """Return whether the parsers have learned anything after this many steps."""
-    return learns_trees(settings, max_segments) and steps > first_taught_step(settings)
+    return learns_trees(settings, max_segments) and steps > first_parser_step(settings)
 
 
 def changes_with_steps(settings: ObjectiveSettings) -> bool:
     """Return whether one step of training differs from another."""
     schedules = (getattr(settings, field.name) for field in fields(settings))
-    return first_taught_step(settings) > 0 or any(isinstance(each, dict) for each in schedules)
+    waits_or_is_taught = first_parser_step(settings) > 0 or settings.has_teacher
+    return waits_or_is_taught or any(isinstance(each, dict) for each in schedules)
 
 
 def scheduled(schedule: Schedule, step: int) -> float:

@@ -1,8 +1,9 @@
 """The robust estimator: importance-weighted trees that must explain both sides.
 
 Ours, in place of the paper's score-function gradients. Several trees are drawn for each sentence,
-alternately from the posterior and near it, with boundaries moved and nodes turned. A tree is scored
-by the prior and by the target, summed over its segmentations. Because a source token in the wrong
+alternately from the posterior and near it, with boundaries moved and nodes turned; one of them may
+be a teacher's. A tree is scored by the prior and by the target, summed over its segmentations.
+Because a source token in the wrong
 phrase would otherwise cost nothing, it is also scored by the source phrases given the target
 phrases. Self-normalised weights turn the scores into a better posterior, to which prior, posterior
 and seq2seq model are fitted.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -21,7 +23,7 @@ from btg_seq2seq.derivations.noise import Noise
 from btg_seq2seq.derivations.parsers import Parsers, draw_segments, most_segments
 from btg_seq2seq.derivations.proposals import moved_leaves, moved_trees
 from btg_seq2seq.derivations.segmentation_sum import Leaves, SegmentationSum, likely_boundaries
-from btg_seq2seq.grammar import LeafCRF, SegmentationBatch, TreeBatch, TreeCRF
+from btg_seq2seq.grammar import Leaf, LeafCRF, SegmentationBatch, TreeBatch, TreeCRF
 from btg_seq2seq.grammar.descent import Chooser
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.reading import Pair
@@ -46,13 +48,16 @@ class RobustEstimator(Estimator):
         given: GivenDerivations | None = None,
     ) -> Terms:
         batch, samples = len(pair.states), step.settings.samples
-        segments = draw_segments(
-            most_segments(model, pair), step.settings.segment_rate, noise.uniforms(0, 1)[:, 0]
-        )
+        most = most_segments(model, pair)
+        segments = draw_segments(most, step.settings.segment_rate, noise.uniforms(0, 1)[:, 0])
+        proposed = None
+        if given is not None:
+            proposed = Proposed.of(given, most)
+            segments = torch.where(proposed.is_given, proposed.trees.segments, segments)
         parsers = Parsers.of(model, pair, segments)
         several = pair.repeat(samples)  # every sentence `samples` times in a row, a tree each
         with torch.no_grad():
-            draws, proposal = _draw_trees(parsers, samples, step.turned, noise)
+            draws, proposal = _draw_trees(parsers, samples, step.turned, noise, proposed)
             trees = TreeBatch.interleaved(draws)
             leaves = LeafCRF(several.leaf_scores, several.target.units, trees, parsers.limit)
             numbers = noise.repeat(samples)
@@ -96,10 +101,31 @@ def _log_probs(parser: TreeCRF, draws: Sequence[TreeBatch]) -> Tensor:
     return torch.stack([parser.log_prob(trees) for trees in draws], 1)
 
 
+@dataclass(frozen=True)
+class Proposed:
+    """Trees that a teacher has drawn, for some sentences."""
+
+    trees: TreeBatch
+    log_density: Tensor  # [batch]
+    is_given: Tensor  # [batch] bool
+
+    @classmethod
+    def of(cls, given: GivenDerivations, most: Tensor) -> Proposed:
+        """Take the trees with at most this many leaves, ``[batch]``."""
+        assert given.log_density is not None
+        chosen = [
+            tree if tree.segments <= largest else Leaf(0, 1)
+            for tree, largest in zip(given.trees, most.tolist(), strict=True)
+        ]
+        trees = TreeBatch.from_trees(chosen).to(most.device)
+        is_given = (trees.segments > 1) & given.log_density.isfinite()
+        return cls(trees, given.log_density, is_given)
+
+
 def _draw_trees(
-    parsers: Parsers, samples: int, turned: float, noise: Noise
+    parsers: Parsers, samples: int, turned: float, noise: Noise, proposed: Proposed | None = None
 ) -> tuple[list[TreeBatch], Tensor]:
-    """Draw trees alternately from the posterior and near it.
+    """Draw trees alternately from the posterior and near it; the last may be a teacher's.
 
     Returns the draws and their log density, ``[batch, samples]``.
     """
@@ -111,8 +137,22 @@ def _draw_trees(
         )
         for draw in range(samples)
     ]
+    if proposed is None:
+        own, moved = _log_probs(parsers.posterior, draws), _log_probs(nearby, draws)
+        return draws, _mixture(own, moved, samples // 2 / samples)
+    # Where phrases are longer than the parsers allow, the proposal is left out.
+    is_possible = parsers.posterior.log_prob(proposed.trees.where(proposed.is_given, draws[-1]))
+    is_taken = proposed.is_given & is_possible.isfinite()
+    draws[-1] = proposed.trees.where(is_taken, draws[-1])
     own, moved = _log_probs(parsers.posterior, draws), _log_probs(nearby, draws)
-    return draws, _mixture(own, moved, samples // 2 / samples)
+    others = samples - 1
+    density = torch.where(
+        is_taken[:, None],
+        _mixture(own, moved, others // 2 / others),
+        _mixture(own, moved, samples // 2 / samples),
+    )
+    density[:, -1] = torch.where(is_taken, proposed.log_density.to(density), density[:, -1])
+    return draws, density
 
 
 def _draw_targets(

@@ -24,7 +24,7 @@ from btg_seq2seq.text.bitext import write_lines
 from btg_seq2seq.training.objective.estimator import describe_estimator, estimator_names
 from btg_seq2seq.training.objective.phases import (
     Phase,
-    first_taught_step,
+    first_parser_step,
     learns_trees,
     phase_at,
 )
@@ -153,7 +153,7 @@ class TrainConfig:
                 "recombination.compared asks how well phrases translate each other in both "
                 f"directions, which the estimator {objective.estimator} does not learn: set it to 0"
             )
-        untaught = first_taught_step(objective)
+        untaught = first_parser_step(objective)
         if start <= untaught:
             raise UserError(
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "

@@ -78,6 +78,23 @@ class ObjectiveSettings:
     flat_steps: int = 0
     """Steps before that in which only whole sentences are learned, as in a plain seq2seq model."""
 
+    teacher: Literal["lexical", "none"] | None = None
+    """``lexical`` learns the first trees from word translation tables, which take seconds to
+    estimate from the bitext: derivations are drawn from the exact bitext grammar that they score.
+    Defaults to ``lexical`` for random weights, and to ``none`` for a pretrained model."""
+
+    taught_steps: int | None = None
+    """Steps after flat_steps and uniform_steps in which derivations are the teacher's. Defaults to
+    half of the steps of a run."""
+
+    fading_steps: int | None = None
+    """Steps after that in which fewer and fewer batches are the teacher's, and the rest are left to
+    the estimator. Defaults to a tenth of the steps of a run."""
+
+    taught_share: float = 0.5
+    """Share of the sentences of a taught batch that are learned cut into phrases as well as whole;
+    the others are learned whole only, which costs less."""
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
@@ -91,14 +108,26 @@ class ObjectiveSettings:
                 from_0_to_1(f"objective.{name}", share)
         from_0_to_1("objective.segment_rate", self.segment_rate, ends=False)
         from_0_to_1("objective.boundary_threshold", self.boundary_threshold)
-        for name in ("summed_length", "uniform_steps", "flat_steps"):
+        steps = ("uniform_steps", "flat_steps", "taught_steps", "fading_steps")
+        for name in ("summed_length", *steps):
             at_least(0, f"objective.{name}", getattr(self, name))
+        from_0_to_1("objective.taught_share", self.taught_share)
+        if self.has_teacher and self.description.needs_gold:
+            raise UserError(
+                f"objective.teacher is {self.teacher}, but the estimator {self.estimator} learns "
+                "from given derivations: set objective.teacher to none, or choose another estimator"
+            )
         fewest = self.description.fewest_samples(self)
         if self.samples < fewest:
             raise UserError(
                 f"objective.samples must be {fewest} or more for the estimator {self.estimator} "
                 f"with these settings, not {self.samples}"
             )
+
+    @property
+    def has_teacher(self) -> bool:
+        """Derivations come from a teacher for some steps."""
+        return self.teacher not in (None, "none")
 
     @property
     def description(self) -> EstimatorDescription:

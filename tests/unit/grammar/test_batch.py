@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import public_trees
 
-from btg_seq2seq.grammar import Leaf, Node, SegmentationBatch, TreeBatch
+from btg_seq2seq.grammar import Leaf, Node, SegmentationBatch, Tree, TreeBatch
 
 batches_of_trees = st.lists(public_trees(), min_size=1, max_size=4)
 
@@ -76,3 +76,14 @@ def test_segmentations_come_back(lists):
 def test_a_segmentation_is_contiguous(broken):
     with refused():
         SegmentationBatch.from_lists([[(0, 1)], broken])
+
+
+def test_trees_are_chosen_sentence_by_sentence():
+    """Also where one batch has fewer nodes than the other."""
+    deep = ["[0:1 <1:2 2:4>]", "[0:1 [1:2 2:4]]", "0:4"]
+    shallow = ["<0:3 3:4>", "0:4", "[0:2 2:4]"]
+    one, other = (TreeBatch.from_trees(map(Tree.parse, trees)) for trees in (deep, shallow))
+    chosen = one.where(torch.tensor([True, False, True]), other)
+    assert list(map(str, chosen)) == [deep[0], shallow[1], deep[2]]
+    chosen = other.where(torch.tensor([True, False, True]), one)
+    assert list(map(str, chosen)) == [shallow[0], deep[1], shallow[2]]

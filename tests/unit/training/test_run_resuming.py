@@ -1,4 +1,4 @@
-"""Runs that are killed, interrupted, gone on with or begun anew: nothing is lost or mixed up."""
+"""Runs that are killed, interrupted, resumed or restarted: nothing is lost or mixed up."""
 
 import json
 import os

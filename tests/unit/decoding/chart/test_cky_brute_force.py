@@ -40,7 +40,7 @@ def countable_model(**options):
 
 
 def strings_of(length):
-    """All that a phrase of so many tokens can become."""
+    """All that a phrase of this many tokens can become."""
     longest = math.ceil(length / 2) + 1
     return [string for size in range(1, longest + 1) for string in product(WORDS, repeat=size)]
 

@@ -138,7 +138,7 @@ def test_many_preferred_spans_are_one_pass(monkeypatch):
     own = [RuleSpan(i, k, ((5,),), k, "prefer") for k in range(1, 13) for i in range(k)]
     plans = prepared.plans([own, [], own[:2]])
     assert calls == [2]
-    assert plans[0].kept.sum() == len(own) - 1  # but for the whole sentence
+    assert plans[0].kept.sum() == len(own) - 1  # except for the whole sentence
 
 
 def test_rules_are_looked_up_by_span():

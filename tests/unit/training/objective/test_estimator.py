@@ -32,6 +32,8 @@ class Constant(Estimator):
 def constant(monkeypatch):
     monkeypatch.setattr(estimator, "_REGISTRY", dict(estimator._REGISTRY))
     register_estimator(EstimatorDescription("constant", Constant, "a constant loss"))
+    with pytest.raises(UserError, match="there is another estimator of the name 'robust'"):
+        register_estimator(EstimatorDescription("robust", Constant, "a constant loss"))
 
 
 def test_an_estimator_from_outside_works_by_its_name(constant, tmp_path, capsys):

@@ -2,24 +2,26 @@
 
 import pytest
 import torch
-from tiny_objectives import END, TERMS, output_at, tiny_model
+from tiny_objectives import END, INPUT, TERMS, output_at, tiny_model
 from torch import tensor
 
 from btg_seq2seq.derivations.batch import DerivationBatch
 from btg_seq2seq.derivations.noise import Noise
 from btg_seq2seq.derivations.parsers import Parsers
 from btg_seq2seq.derivations.proposals import moved_trees
-from btg_seq2seq.grammar import LeafCRF, Tree, TreeBatch
+from btg_seq2seq.grammar import Leaf, LeafCRF, Tree, TreeBatch
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
 from btg_seq2seq.training.objective import robust
+from btg_seq2seq.training.objective.gold import GivenDerivations
 from btg_seq2seq.training.objective.phases import Step
 
 
 @pytest.mark.parametrize("samples", [2, 3])
+@pytest.mark.parametrize("is_taught", [False, True])
 @torch.no_grad()
-def test_weights_estimate_the_sum_over_derivations(samples):
+def test_weights_estimate_the_sum_over_derivations(samples, is_taught):
     """Importance sampling is unbiased: its mean is the sum over all trees and segmentations."""
     torch.manual_seed(0)
     config = default_config(40, hidden_size=16, layers=1, heads=2, dropout=0.0)
@@ -32,7 +34,18 @@ def test_weights_estimate_the_sum_over_derivations(samples):
     pair = model.read(*(each.expand(many, -1) for each in inputs)).pair
     segments = torch.full((many,), 2)
     parsers, noise = Parsers.of(model, pair, segments), Noise.of(torch.arange(many), 0, 0)
-    draws, proposal = robust._draw_trees(parsers, samples, 0.3, noise)
+    all_trees = list(map(Tree.parse, ("[0:1 1:3]", "<0:1 1:3>", "[0:2 2:3]", "<0:2 2:3>")))
+    proposed = None
+    if is_taught:  # by a teacher that draws uniformly, but knows nothing of every third sentence
+        chosen = torch.randint(4, (many,)).tolist()
+        trees = [all_trees[tree] if row % 3 else Leaf(0, 3) for row, tree in enumerate(chosen)]
+        density = torch.full((many,), 0.25).log()
+        given = GivenDerivations(trees, [[(0, 3)]] * many, density)
+        proposed = robust.Proposed.of(given, segments)
+        assert proposed.is_given.tolist() == [row % 3 > 0 for row in range(many)]
+    draws, proposal = robust._draw_trees(parsers, samples, 0.3, noise, proposed)
+    if is_taught:
+        assert all(draws[-1][row] == trees[row] for row in range(many) if row % 3)
     several, trees = pair.repeat(samples), TreeBatch.interleaved(draws)
     leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees)
     step = Step.at(ObjectiveSettings(samples=samples, summed_length=0), 0)
@@ -43,7 +56,7 @@ def test_weights_estimate_the_sum_over_derivations(samples):
     parsers = Parsers.of(model, one, segments[:1])
     exact = sum(
         float((given.log_prob + parsers.prior.log_prob([tree])).exp())
-        for tree in map(Tree.parse, ("[0:1 1:3]", "<0:1 1:3>", "[0:2 2:3]", "<0:2 2:3>"))
+        for tree in all_trees
         for middle in (1, 2)
         for given in [DerivationBatch.given(model, parsers, [tree], [[(0, middle), (middle, 3)]])]
     )
@@ -100,3 +113,20 @@ def test_logged_terms():
     assert all(term.isfinite() and not term.requires_grad for term in terms.values())
     assert terms["log_posterior"] < 0 < terms["tree_entropy"]
     assert terms["reward_deviation"] > 0
+
+
+def test_proposals_that_no_parser_allows_are_left_out():
+    """A phrase over the limit, or more phrases than the model has: as if nothing was proposed."""
+    model = tiny_model(max_phrase_length=2)
+    model.objective = BTGObjective(ObjectiveSettings(samples=2))
+    model.objective.step = 0
+    density = tensor([-1.0], dtype=torch.double)
+    loss = model(**INPUT, index=tensor([7])).loss
+    for tree in ("[0:1 [1:2 2:3]]", "0:3"):
+        leaves = [(i, i + 1) for i in range(Tree.parse(tree).segments)]
+        given = {"trees": [tree], "segmentations": [leaves], "proposal_log_probs": density}
+        torch.testing.assert_close(model(**INPUT, index=tensor([7]), **given).loss, loss)
+    given = {"trees": ["<0:1 1:3>"], "segmentations": [[(0, 1), (1, 3)]]}
+    proposed = model(**INPUT, index=tensor([7]), **given, proposal_log_probs=density).loss
+    learned = model(**INPUT, index=tensor([7]), **given).loss
+    assert len({float(value) for value in (loss, proposed, learned)}) == 3
