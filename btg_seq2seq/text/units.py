@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.tokenizers import ESCAPE, WORD_START
 from btg_seq2seq.text.words import JOINER as ZERO_WIDTH_JOINER
 from btg_seq2seq.text.words import Kind, kind_of
@@ -112,8 +114,24 @@ def fenceposts_of(table: Tensor | None, tokens: Sequence[int]) -> list[int]:
     """
     if table is None or not tokens:
         return list(range(len(tokens) + 1))
-    starts = unit_starts(table, torch.tensor(tokens, device=table.device))
-    return [*starts.nonzero()[:, 0].tolist(), len(tokens)]
+    entries = table.cpu().numpy()[np.asarray(tokens)]  # several times faster than torch
+    begins = np.flatnonzero(begins_unit(entries[:-1], entries[1:])) + 1
+    return [0, *begins.tolist(), len(tokens)]
+
+
+def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Tokens that may continue a word: a phrase that begins with one cannot be put anywhere.
+
+    ``UserError`` if the tokenizer does not mark words, as those whose tokens are bytes.
+    """
+    if not marks_words(tokenizer):
+        raise UserError(
+            f"the tokens of {type(tokenizer).__name__} do not say where words begin: sentences "
+            "cannot be recombined without cutting words; leave recombination out (no "
+            "recombination.start), or choose another model or tokenizer"
+        )
+    starts = unit_table(tokenizer) & 3
+    return frozenset(((starts == LETTER) | (starts == CONTINUES)).nonzero()[:, 0].tolist())
 
 
 def _contents(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase, Seq2SeqTrainingArguments, set_seed
 
 from btg_seq2seq.errors import UserError
@@ -13,10 +14,10 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.recombination.collect import Track
 from btg_seq2seq.recombination.recombine import HeldOut
-from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
+from btg_seq2seq.text.units import continuing_tokens
 from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -78,7 +79,7 @@ def build_trainer(
         dev_data=dev_data,
         dev=dev,
         metrics=metrics,
-        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track),
+        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track, units),
     )
 
 
@@ -110,6 +111,7 @@ def recombined_batches(
     bitexts: Bitexts,
     data: EncodedBitext,
     track: Track,
+    unit_table: Tensor | None,
 ) -> RecombinedBatches | None:
     """Build the source of recombined sentences, if the settings ask for it."""
     if config.recombination.start is None:
@@ -128,4 +130,5 @@ def recombined_batches(
         arguments.world_size,
         arguments.process_index,
         track,
+        unit_table,
     )

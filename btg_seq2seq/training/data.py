@@ -28,8 +28,8 @@ from btg_seq2seq.text import (
 )
 from btg_seq2seq.text.batches import TokenTable
 from btg_seq2seq.text.bitext import TooLong
+from btg_seq2seq.text.corpus_units import CorpusUnits
 from btg_seq2seq.text.frames import Frame, Frames
-from btg_seq2seq.text.units import begins_unit
 from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainConfig
 
 
@@ -197,27 +197,10 @@ def unit_counts(
     data: EncodedBitext, frames: Frames, unit_table: Tensor | None
 ) -> NDArray[np.int64]:
     """Units of the source and target of every sentence pair, ``[examples, 2]``."""
-    tokens: NDArray[np.int64] = data.lengths - np.array([len(frames.source), 1])
-    if unit_table is None:
-        return tokens
-    sides = (data.source, len(frames.source.prefix)), (data.target, 0)
-    counts = [
-        _units(*side, lengths, unit_table.cpu().numpy())
-        for side, lengths in zip(sides, tokens.T, strict=True)
-    ]
-    return np.stack(counts, 1)
-
-
-def _units(
-    table: TokenTable, prefix: int, lengths: NDArray[np.int64], unit_table: NDArray[np.uint8]
-) -> NDArray[np.int64]:
-    """Units of each sentence, ``[examples]``, all at once."""
-    entries = unit_table[np.asarray(table.tokens)]
-    begins = begins_unit(entries[:-1], entries[1:])  # all tokens but the very first
-    before = np.concatenate([[0, 0], np.cumsum(begins)])  # those that begin a unit before each
-    first = np.asarray(table.ends)[:-1] + prefix
-    counts: NDArray[np.int64] = before[first + lengths] - before[first + 1] + 1
-    return counts
+    prefix, suffix = len(frames.source.prefix), len(frames.source.suffix)
+    source = CorpusUnits.of(data.source, unit_table, prefix, suffix)
+    target = CorpusUnits.of(data.target, unit_table, suffix=1)
+    return np.stack([source.lengths, target.lengths], 1)
 
 
 def too_long_for_the_grammar(

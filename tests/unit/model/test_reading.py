@@ -7,7 +7,6 @@ from btg_seq2seq.model.reading import Pair, Reading, Side
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.units import LETTER, SPACED
 
-
 # Token 6 continues a word, and 5 and 7 are words: 5 6 | 7.
 TABLE = torch.full((10,), SPACED | LETTER << 2, dtype=torch.uint8)
 TABLE[6] = LETTER | LETTER << 2

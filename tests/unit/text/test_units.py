@@ -8,11 +8,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import ByT5Tokenizer
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from btg_seq2seq.text import load_tokenizer, train_tokenizer
 from btg_seq2seq.text.units import (
     begins_unit,
+    continuing_tokens,
+    fenceposts_of,
     marks_words,
     unit_fenceposts,
     unit_starts,
@@ -155,8 +158,42 @@ def test_fenceposts(starts):
     assert posts.shape[1] == int(counts.max()) + 1
 
 
+@given(parts=TEXTS)
+@settings(deadline=None)
+def test_one_sentence_at_a_time_gives_the_same_fenceposts(parts):
+    tokens = TOKENIZERS["bpe"](" ".join(parts), add_special_tokens=False)["input_ids"]
+    starts = starts_of(TABLES["bpe"], tokens) if tokens else []
+    expected = [place for place, begins in enumerate(starts) if begins]
+    assert fenceposts_of(TABLES["bpe"], tokens) == [*expected, len(tokens)]
+    assert fenceposts_of(None, tokens) == list(range(len(tokens) + 1))
+
+
 def test_numpy_and_torch_agree():
     table = TABLES["bpe"]
     before, after = table[:, None], table[None, :300]
     expected = begins_unit(before.numpy(), after.numpy())
     assert begins_unit(before, after).numpy().tolist() == expected.tolist()
+
+
+def test_which_tokens_continue_a_word():
+    def names(tokenizer):
+        return {tokenizer.convert_ids_to_tokens(token) for token in continuing_tokens(tokenizer)}
+
+    assert names(train_tokenizer("word", ["a house, 12"])) == set()
+    found = names(train_tokenizer("bpe", ["a house, 12 犬が好き"] * 5, 400))
+    assert "<0x41>" in found
+    assert {"o", "2"} <= found
+    assert found.isdisjoint({"▁house", ",", "が", "好", "</s>", "<seg>"})
+    # Any letter of Thai may begin a phrase, but no mark on a letter; the same for rules.
+    thai = names(train_tokenizer("bpe", ["ที่ น"] * 5, 400))
+    assert ("\u0e35" in thai, "น" in thai) == (True, False)
+    pieces = {"[UNK]": 0, "house": 1, "##s": 2, "犬": 3}
+    word_pieces = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+    word_pieces.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = PreTrainedTokenizerFast(tokenizer_object=word_pieces, unk_token="[UNK]")
+    assert names(fast) == {"##s"}
+
+
+def test_byte_tokens_without_word_starts_are_refused():
+    with pytest.raises(ValueError, match="do not say where words begin"):
+        continuing_tokens(ByT5Tokenizer())
