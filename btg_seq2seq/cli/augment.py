@@ -53,8 +53,8 @@ def _augment(
     from btg_seq2seq.recombination.augment import augment
     from btg_seq2seq.recombination.collect import collect_derivations
     from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
-    from btg_seq2seq.recombination.slots import continuing_tokens
     from btg_seq2seq.text.frames import Frames
+    from btg_seq2seq.text.units import continuing_tokens
     from btg_seq2seq.training.data import encode
 
     deque(checked_pairs(translator, bitext, options), maxlen=0)
@@ -77,6 +77,7 @@ def _augment(
         settings,
         HeldOut(excluded, tokenizer),
         continuing,
+        model.unit_table,
     )
     new = augment(recombiner, tokenizer, wanted, options.seed)
     if not new.pairs and new.unknown:

@@ -14,7 +14,7 @@ from btg_seq2seq.grammar import Span
 
 
 def cut_around(length: int, limit: int, forced_spans: Sequence[RuleSpan]) -> list[Span]:
-    """Cut a sentence at the forced spans, and the rest into even pieces of ``limit`` tokens."""
+    """Cut a sentence at the forced spans, and the rest into even pieces of ``limit`` units."""
     pieces: list[Span] = []
     position = 0
     ends = [(span.start, span.stop) for span in forced_spans]

@@ -6,7 +6,7 @@ phrases along it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -24,6 +24,7 @@ from btg_seq2seq.model.reading import Reading
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.length_batches import length_batches
+from btg_seq2seq.text.units import fenceposts_of
 
 BATCH_TOKENS = 4096  # of source and target, padding included
 BATCH_SPLITS = 2**22  # of the longer side
@@ -58,24 +59,27 @@ def parse_pairs(
 ) -> list[ParsedPair | None]:
     """Parse sentence pairs, given as tokens without a frame.
 
-    A pair with an empty side, or with a side longer than ``max_grammar_length``, has no derivation:
-    its result is ``None``. ``segments`` is the number of phrases, for all pairs or for each of
-    them; it defaults to the most that the model allows. A pair that is too short for it has one
-    phrase per token of its shorter side.
+    A pair with an empty side, or with more than ``max_grammar_length`` units on a side, has no
+    derivation: its result is ``None``. ``segments`` is the number of phrases, for all pairs or for
+    each of them; it defaults to the most that the model allows. A pair that is too short for it has
+    one phrase per unit of its shorter side.
     """
     most = model.config.max_segments if segments is None else segments
     wanted = [most] * len(sources) if isinstance(most, int) else list(most)
     if any(count < 1 for count in wanted):
         raise UserError(f"segments must be 1 or more, not {min(wanted)}")
     pairs = list(zip(sources, targets, strict=True))
+    units = [[len(fenceposts_of(model.unit_table, one)) - 1 for one in pair] for pair in pairs]
     usable = [
         rank
         for rank, pair in enumerate(pairs)
-        if all(pair) and max(map(len, pair)) <= model.config.max_grammar_length
+        if all(pair) and max(units[rank]) <= model.config.max_grammar_length
     ]
     results: list[ParsedPair | None] = [None] * len(pairs)
-    for ranks in length_batches([max(map(len, pair)) for pair in pairs], _fits, usable):
-        counts = [min(wanted[rank], *map(len, pairs[rank])) for rank in ranks]
+    lengths = [max(map(len, pair)) for pair in pairs]
+    fits = _fits([(lengths[rank], max(units[rank])) for rank in usable])
+    for ranks in length_batches(lengths, fits, usable):
+        counts = [min(wanted[rank], *units[rank]) for rank in ranks]
         with evaluating(model):
             parsed = _parse(model, [pairs[rank] for rank in ranks], counts)
         for rank, pair in zip(ranks, parsed, strict=True):
@@ -83,9 +87,18 @@ def parse_pairs(
     return results
 
 
-def _fits(count: int, longest: int) -> bool:
-    """Return whether a batch of this size is small enough."""
-    return count * 2 * longest <= BATCH_TOKENS and count * split_count(longest) <= BATCH_SPLITS
+def _fits(sizes: Iterable[tuple[int, int]]) -> Callable[[int, int], bool]:
+    """Limit the size of batches; ``sizes`` are tokens and units of the longer side."""
+    most_units: dict[int, int] = {}  # of sentences with no more tokens
+    most = 0
+    for tokens, units in sorted(sizes):
+        most = most_units[tokens] = max(most, units)
+
+    def fits(count: int, longest: int) -> bool:
+        splits = split_count(most_units[longest])
+        return count * 2 * longest <= BATCH_TOKENS and count * splits <= BATCH_SPLITS
+
+    return fits
 
 
 def _parse(

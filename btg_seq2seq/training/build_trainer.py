@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase, Seq2SeqTrainingArguments, set_seed
 
 from btg_seq2seq.errors import UserError
@@ -13,10 +14,10 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.recombination.collect import Track
 from btg_seq2seq.recombination.recombine import HeldOut
-from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
+from btg_seq2seq.text.units import continuing_tokens
 from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -60,12 +61,13 @@ def build_trainer(
     frames = Frames.of(tokenizer)
     longest = model.backbone.family.longest(model.backbone.model.config)
     limit, on_too_long = length_limit(config.data, longest)
-    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long)
+    units = model.unit_table
+    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long, units)
     dev, dev_data = bitexts.dev, None
     if dev is not None:
         if dev.trees is not None and dev.segmentations is None:
-            gold_trees(tokenizer, dev)  # raises now an error that an evaluation would raise later
-        dev_data = encode(dev, tokenizer, frames, longest, "skip")
+            gold_trees(tokenizer, dev, units)  # raises now an error of a later evaluation
+        dev_data = encode(dev, tokenizer, frames, longest, "skip", units)
         dev = encoded_pairs(dev, dev_data)
     for line in describe_run(config, model, len(tokenizer), frames, data, dev_data):
         say(line)
@@ -78,7 +80,7 @@ def build_trainer(
         dev_data=dev_data,
         dev=dev,
         metrics=metrics,
-        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track),
+        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track, units),
         taught=taught_batches(config, arguments, model, frames, data, say, track),
     )
 
@@ -111,6 +113,7 @@ def recombined_batches(
     bitexts: Bitexts,
     data: EncodedBitext,
     track: Track,
+    unit_table: Tensor | None,
 ) -> RecombinedBatches | None:
     """Build the source of recombined sentences, if the settings ask for it."""
     if config.recombination.start is None:
@@ -129,4 +132,5 @@ def recombined_batches(
         arguments.world_size,
         arguments.process_index,
         track,
+        unit_table,
     )

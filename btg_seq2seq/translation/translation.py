@@ -27,7 +27,7 @@ class TextPhrase:
 
     source: str
     target: str
-    tokens: Span  # of the source, without those that frame a sentence
+    units: Span  # of the source
     source_span: Span  # characters
     target_span: Span  # characters
     log_prob: float
@@ -52,7 +52,7 @@ class TextPhrase:
         return {
             "source": self.source,
             "target": self.target,
-            "tokens": list(self.tokens),
+            "units": list(self.units),
             "source_span": list(self.source_span),
             "target_span": list(self.target_span),
             "log_prob": _to_number(self.log_prob),
@@ -65,7 +65,7 @@ class TextPhrase:
         return cls(
             source=value["source"],
             target=value["target"],
-            tokens=_span(value["tokens"]),
+            units=_span(value["units"] if "units" in value else value["tokens"]),  # before 0.3
             source_span=_span(value["source_span"]),
             target_span=_span(value["target_span"]),
             log_prob=_from_number(value["log_prob"]),
@@ -75,7 +75,7 @@ class TextPhrase:
 
 @dataclass(frozen=True)
 class TextDerivation:
-    """The derivation of a text, in words and characters: a tree over source tokens, and phrases."""
+    """The derivation of a text, in words and characters: a tree over source units, and phrases."""
 
     tree: Tree
     phrases: tuple[TextPhrase, ...]  # in target order
@@ -86,10 +86,10 @@ class TextDerivation:
 
         In source order; angle brackets mark two parts that the translation inverts.
         """
-        by_tokens = {phrase.tokens: phrase for phrase in self.phrases}
+        by_units = {phrase.units: phrase for phrase in self.phrases}
 
         def show_leaf(leaf: Leaf) -> str:
-            phrase = by_tokens[leaf.start, leaf.stop]
+            phrase = by_units[leaf.start, leaf.stop]
             return f"{phrase.source} -> {phrase.target}"
 
         def show_node(node: Node, left: str, right: str) -> str:

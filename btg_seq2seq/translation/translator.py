@@ -58,7 +58,7 @@ class Translator:
         self.model = model
         self.tokenizer = tokenizer
         self.settings = settings or model.decoding
-        self.reader = TextReader(tokenizer)
+        self.reader = TextReader(tokenizer, model.unit_table)
         self.writer = TargetWriter(tokenizer)
 
     @classmethod
@@ -255,7 +255,8 @@ class Translator:
     ) -> Seq2SeqPhrases:
         """Return the model as the phrase translator of these sentences."""
         framed = [self.framed(source.tokens) for source in sources]
-        return Seq2SeqPhrases(self.model, framed, settings or self.settings)
+        posts = [source.posts for source in sources]
+        return Seq2SeqPhrases(self.model, framed, settings or self.settings, posts)
 
     def framed(self, tokens: Sequence[int]) -> list[int]:
         """Add the tokens that the model expects around a source."""

@@ -18,7 +18,6 @@ from btg_seq2seq.grammar import LeafCRF, TreeCRF
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.reading import Side
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import add_segment_tokens
 from btg_seq2seq.training import BTGObjective
@@ -252,7 +251,7 @@ def test_a_word_and_the_same_word_twice_are_different_phrases(name):
     model = tiny_model_of(name)
     tokens = torch.tensor([[5, 5, 5], [5, 5, 5], [5, 5, 5]])
     with torch.no_grad():
-        states, mask = model.encode_alone(Side(tokens, torch.tensor([1, 2, 3])))
+        states, mask = model.encode_alone(tokens, torch.tensor([1, 2, 3]))
         target = torch.tensor([[6, 7]]).expand(3, -1)
         scores = model.prefix_log_probs(target, states, mask)[:, -1].tolist()
     assert len({round(score, 3) for score in scores}) == 3

@@ -53,7 +53,7 @@ def test_spans_tile_both_sides(translator):
             continue
         phrases = pair.derivation.phrases
         assert "".join(pair.text[slice(*p.target_span)] for p in phrases) == pair.text
-        in_order = sorted(phrases, key=lambda phrase: phrase.tokens)
+        in_order = sorted(phrases, key=lambda phrase: phrase.units)
         assert "".join(pair.source[slice(*p.source_span)] for p in in_order) == pair.source
 
 

@@ -16,7 +16,7 @@ RULE = Rule("das Haus", ["the house", "home"], place="rules.tsv:3")
 def phrase(tokens, source, target, rule=None, log_prob=-1.5):
     return TextPhrase.between(
         *(SOURCE, TEXT),
-        tokens=tokens,
+        units=tokens,
         source_span=source,
         target_span=target,
         log_prob=log_prob,

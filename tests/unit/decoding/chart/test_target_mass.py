@@ -118,7 +118,7 @@ def test_a_target_that_no_phrases_reach_over_costs_no_tables(monkeypatch):
     """Tables over all pairs of its positions would take gigabytes."""
     sizes = []
 
-    def counted(phrases, sentence, target, places):
+    def counted(phrases, sentence, target, posts, places):
         sizes.append(len(places))
         return np.zeros((0, 0, 0))
 
@@ -135,7 +135,7 @@ def test_a_pair_whose_chart_is_too_large_is_refused(monkeypatch):
     options = replace(SMALL, span_threshold=0.0, max_segments=4)
     target_mass(model, [source], [(7,) * 6], options)
     monkeypatch.setattr(target_mass_module, "MOST_BYTES", 1e5)
-    with pytest.raises(ValueError, match=r"8 source and 6 target tokens takes .* GB.*raise span_"):
+    with pytest.raises(ValueError, match=r"8 source and 6 target words takes .* GB.*raise span_"):
         target_mass(model, [source], [(7,) * 6], options)
 
 
