@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Sequence
 
 from jsonargparse import Namespace
 
@@ -17,12 +15,11 @@ from btg_seq2seq.console.arguments import (
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import check_outputs
+from btg_seq2seq.console.progress import tracker
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.text import Bitext, read_lines, write_lines
-
-T = TypeVar("T")
 
 OUTPUTS = ("--output-source", "--output-target")
 
@@ -69,7 +66,7 @@ def _augment(
         batch_size=options.batch_size,
         segment_rate=options.segment_rate,
         seed=options.seed,
-        track=partial(_track, options.quiet),
+        track=tracker(options.quiet),
     )
     recombiner = Recombiner(
         derivations,
@@ -109,16 +106,6 @@ def _augment(
             f"{new.unknown} pairs left out because of words that the tokenizer does not know"
         )
     return 0
-
-
-def _track(quiet: bool, batches: Sequence[T], description: str) -> Iterable[T]:
-    """Go through batches with a bar, if stderr is a terminal."""
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    is_hidden = quiet or not console.is_terminal
-    return track(batches, description, console=console, disable=is_hidden)
 
 
 def _parser() -> OptionParser:
