@@ -125,7 +125,7 @@ def _parser() -> OptionParser:
     parser.add_argument(
         "--max-segments",
         type=int,
-        default=6,
+        default=defaults.max_segments,
         help="most phrases per sentence pair, if the number is not given; more take longer",
     )
     parser.add_argument(

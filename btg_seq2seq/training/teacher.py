@@ -13,14 +13,12 @@ from btg_seq2seq.derivations.lexical import (
     LexicalSettings,
     LexicalTeacher,
     TaughtCorpus,
-    UnitCorpus,
-    UnitSide,
 )
+from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
 from btg_seq2seq.derivations.lexical.teacher import Track
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import EncodedBitext
 from btg_seq2seq.text.frames import Frames
-from btg_seq2seq.text.units import fenceposts_of
 from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.settings.config import TrainConfig
 
@@ -57,7 +55,7 @@ def taught_batches(
         )
         with arguments.main_process_first(local=False):  # the others read what it has kept
             teacher = LexicalTeacher.learn(
-                unit_corpus(model, frames, data),
+                unit_corpus(data, frames, model.unit_table),
                 settings,
                 threads=config.threads or os.cpu_count() or 1,
                 cache=Path(config.output) / FOLDER,
@@ -74,18 +72,3 @@ def taught_batches(
     segments = model.config.max_segments
     return TaughtBatches(objective, teach, data, updates_per_epoch, config.seed, segments)
 
-
-def unit_corpus(model: BTGSeq2Seq, frames: Frames, data: EncodedBitext) -> UnitCorpus:
-    """The training set as the model reads it: tokens without their frame, and units."""
-    prefix, suffix = len(frames.source.prefix), len(frames.source.suffix)
-    sources = [
-        (row := data.source[position])[prefix : len(row) - suffix] for position in range(len(data))
-    ]
-    targets = [data.target[position][:-1] for position in range(len(data))]
-    table = model.unit_table
-    return UnitCorpus(
-        *(
-            UnitSide.of(side, [fenceposts_of(table, row) for row in side])
-            for side in (sources, targets)
-        )
-    )
