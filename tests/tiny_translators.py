@@ -61,6 +61,10 @@ def check_provenance(translation):
     in_source_order = sorted(phrases, key=lambda phrase: phrase.units)
     sources = [translation.source[slice(*phrase.source_span)] for phrase in in_source_order]
     assert "".join(sources) == translation.source
+    # No phrase begins or ends inside a word.
+    begins = {word.start for word in words_of(translation.source)}
+    starts = [phrase.source_span[0] for phrase in in_source_order[1:]]
+    assert {start for start in starts if translation.source[start:].strip()} <= begins
     assert in_source_order[0].units[0] == 0
     for first, second in pairwise(in_source_order):
         assert first.units[1] == second.units[0]

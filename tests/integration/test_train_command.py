@@ -85,7 +85,7 @@ def test_what_will_not_be_done_is_said(
     arguments += ["--model.max_grammar_length", "3", "--recombination.start", "1"]
     assert main(["train", config, *arguments]) == 0
     said = capsys.readouterr().err
-    assert "more than max_grammar_length=3 tokens on a side and train flat" in said
+    assert "more than max_grammar_length=3 words on a side and train flat" in said
     assert "recombination.start is 1, but there are 1 steps" in said
 
 

@@ -171,10 +171,10 @@ def run_charts(
 
 
 def edges_of(strings: Strings, unit_table: UnitTable | None) -> Integers:
-    """Where strings may meet, ``[strings, 2]``: what each may follow, and how it ends, as bits."""
+    """Bits that say which strings may meet, ``[strings, 2]``: what each follows, how each ends."""
     if unit_table is None or not len(strings.tokens):
         return np.ones((len(strings.lengths), 2), np.int64)
-    # Empty strings, which only whole sentences can be, meet nothing: any token stands for them.
+    # An empty string is a whole sentence and never meets another one, so any token will do.
     first = strings.tokens[np.minimum(strings.offsets[:-1], len(strings.tokens) - 1)]
     last = strings.tokens[np.maximum(strings.offsets[1:] - 1, 0)]
     start, end = (_entries(tokens, unit_table) for tokens in (first, last))

@@ -194,7 +194,9 @@ class PreparedSentences:
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
             for (_, start, stop), (begin, count) in zip(places, strings, strict=True)
         ]
-        hypotheses = in_source_order(choices, max(self.settings.beam_size, nbest or 1))[:nbest]
+        beam_size = max(self.settings.beam_size, nbest or 1)
+        unit_table = self.candidates.phrases.unit_table
+        hypotheses = in_source_order(choices, beam_size, unit_table)[:nbest]
         cut = {*pieces}
         ignored = [rule.rule for rule in spans if (rule.start, rule.stop) not in cut]
         return CkyResult(hypotheses, f"{reason}: {note}", ignored)

@@ -56,7 +56,7 @@ class ObjectiveSettings:
     it takes draws from the search for boundaries."""
 
     summed_length: int = 12
-    """Longest target, in tokens, for which a tree is scored by the sum over all target
+    """Longest target, in words, for which a tree is scored by the sum over all target
     segmentations (robust). For longer targets the sum is estimated from one segmentation, which
     costs far less and may need more steps to find trees."""
 
