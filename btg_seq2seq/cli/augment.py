@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 OUTPUTS = ("--output-source", "--output-target")
 LEXICAL = "--lexical"
-SUBWORDS = 4000  # of the tokenizer that is trained without a model: pieces, where there are no spaces
+SUBWORDS = (
+    4000  # of the tokenizer that is trained without a model: pieces, where there are no spaces
+)
 
 DESCRIPTION = """Make new sentence pairs by swapping the aligned phrases of a bitext. The result is
 plain text, one sentence per line, for any toolkit. A model finds the phrases: btg augment MODEL

@@ -71,4 +71,3 @@ def taught_batches(
 
     segments = model.config.max_segments
     return TaughtBatches(objective, teach, data, updates_per_epoch, config.seed, segments)
-

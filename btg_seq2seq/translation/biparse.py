@@ -110,9 +110,7 @@ class ParsedBitext:
 
     def pharaoh(self, position: int) -> str:
         """Write the links of a sentence pair as ``0-0 1-2``, counting words between spaces."""
-        source, target = (
-            _spaced_words(texts[position]) for texts in (self.sources, self.targets)
-        )
+        source, target = (_spaced_words(texts[position]) for texts in (self.sources, self.targets))
         links = sorted({(source[x], target[y]) for x, y in self.word_links(position)})
         return " ".join(f"{x}-{y}" for x, y in links)
 
@@ -130,8 +128,7 @@ class ParsedBitext:
     def _links(self, position: int) -> NDArray[np.float64]:
         """t(y | x) and t(x | y) of all words of a sentence pair, ``[2, source, target]``."""
         source, target = (
-            words[place]
-            for words, place in zip(self._words, self._place(position), strict=True)
+            words[place] for words, place in zip(self._words, self._place(position), strict=True)
         )
         matrices: NDArray[np.float64] = link_matrices(source, target, *self.teacher.tables.entries)
         return matrices

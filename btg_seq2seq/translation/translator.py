@@ -200,14 +200,15 @@ class Translator:
     ) -> list[Translation]:
         """Find the most probable tree of each sentence pair, and target phrases along it.
 
-        ``segments`` is the number of phrases; it defaults to the most that the model allows. A
-        pair with an empty side, or one too long for the grammar, has no derivation.
+        ``segments`` is the number of phrases. By default it is the most probable one, but at least
+        two if the pair can be cut. A pair with an empty side, or one too long for the grammar, has
+        no derivation.
         """
         check_pairs(sources, targets)
         read, written = self.tokenize(sources), self.tokenize(targets, side="target")
-        found = best_derivations(
-            self.model, [one.tokens for one in read], [one.tokens for one in written], segments
-        )
+        tokens = ([one.tokens for one in side] for side in (read, written))
+        rate = self.settings.segment_rate
+        found = best_derivations(self.model, *tokens, segments, rate)
         return [aligned(*pair) for pair in zip(read, written, found, strict=True)]
 
     def read(

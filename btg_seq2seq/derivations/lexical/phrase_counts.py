@@ -71,7 +71,7 @@ class PhrasePairCounts:
 
     def with_expected(self, expected: NDArray[np.float32]) -> PhrasePairCounts:
         """The same phrase pairs with other expectations."""
-        counts = np.bincount(self.pairs, expected.astype(np.float64), minlength=len(self.keys))
+        counts = np.bincount(self.pairs, expected, minlength=len(self.keys)).astype(np.float64)
         return replace(self, counts=counts, expected=expected)
 
     @property
