@@ -93,6 +93,7 @@ def test_parsers_that_learn_too_early_are_told_of(
     config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--output", str(tmp_path / "run"), "--optimisation.steps", "1"]
+    arguments += ["--objective.teacher", "none"]
     for steps in ("0", "1"):
         more = ["--objective.flat_steps", steps, "--overwrite"]
         assert main(["train", config, *arguments, *more]) == 0

@@ -84,8 +84,8 @@ class ObjectiveSettings:
     Defaults to ``lexical`` for random weights, and to ``none`` for a pretrained model."""
 
     taught_steps: int | None = None
-    """Steps after flat_steps and uniform_steps in which derivations are the teacher's. Defaults to
-    the whole run."""
+    """Steps in which derivations are the teacher's, after those of flat_steps and uniform_steps.
+    Defaults to the whole run."""
 
     fading_steps: int = 0
     """Steps after that in which fewer and fewer batches are the teacher's, and the rest are left to
