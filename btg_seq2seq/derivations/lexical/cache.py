@@ -12,13 +12,14 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-Arrays = dict[str, NDArray[np.generic]]
+Arrays = dict[str, NDArray[Any]]
 CHECKSUM = "sha256"
 
 
@@ -49,7 +50,7 @@ class Cache:
             return None
         return arrays if checksum == _checksum(arrays) else None
 
-    def save(self, name: str, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write arrays; another process never sees a part of them."""
         if self.folder is None:
             return
@@ -63,7 +64,7 @@ class Cache:
             Path(temporary).unlink(missing_ok=True)
 
 
-def _checksum(arrays: Mapping[str, NDArray[np.generic]]) -> str:
+def _checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
     checksum = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

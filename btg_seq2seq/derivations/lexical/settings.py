@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from btg_seq2seq.checks import at_least, finite, from_0_to_1, true_or_false, whole
+from btg_seq2seq.errors import UserError
+
+
+MOST_UNITS = 2**15 - 1  # positions are kept in 16 bits
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,10 @@ class LexicalSettings:
     max_units: int = 80
     """Longest side of a sentence pair that gets derivations, in units."""
 
-    beam: float | None = None
-    """Pairs of spans are pruned if the words in and around them are less likely, by this many nats,
-    than those of the best target span for the same source span. None: nothing is pruned."""
+    beam: float | None = 30.0
+    """In all but short sentences, pairs of spans are pruned if the words in and around them are less
+    likely, by this many nats, than for the best target span of the same source span. None: nothing
+    is pruned."""
 
     seed: int = 0
     """Seed of the drawn derivations."""
@@ -54,7 +59,9 @@ class LexicalSettings:
         at_least(1, "max_phrase_length", self.max_phrase_length)
         from_0_to_1("segment_rate", self.segment_rate, ends=False)
         true_or_false("agreement", self.agreement)
-        finite("concentration", self.concentration)
+        finite("concentration", self.concentration, least=1e-9)
+        if self.max_units > MOST_UNITS:
+            raise UserError(f"max_units must be {MOST_UNITS} or less, not {self.max_units}")
         if self.beam is not None:
             finite("beam", self.beam)
         whole("seed", self.seed, least=-(2**62))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class TaughtCorpus:
     @property
     def count(self) -> int:
         """Drawn derivations per sentence pair."""
-        return self.drawn.shape[1]
+        return int(self.drawn.shape[1])
 
     @property
     def without_derivation(self) -> int:
@@ -56,7 +57,7 @@ class TaughtCorpus:
         weights = self.log_partitions[position] + self.log_counts[position]
         highest = weights.max()
         if highest == -np.inf:
-            return weights
+            return np.asarray(weights)
         total = highest + np.log(np.exp(weights - highest).sum())
         return np.asarray(weights - total)
 
@@ -86,14 +87,14 @@ class TaughtCorpus:
         return _derivation(self.phrases(position, draw))
 
     @property
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def checked(
         cls,
-        arrays: Mapping[str, NDArray[np.generic]],
+        arrays: Mapping[str, NDArray[Any]],
         shapes: tuple[NDArray[np.int64], NDArray[np.int64], int, int],
     ) -> TaughtCorpus | None:
         """Build it from arrays, unless these do not fit the sentence pairs.
@@ -102,7 +103,7 @@ class TaughtCorpus:
         """
         source, target, draws, most = shapes
         size = len(source)
-        expected = {
+        expected: dict[str, Any] = {
             "log_partitions": ((size, most), np.float64),
             "log_maxima": ((size, most), np.float64),
             "log_counts": ((size, most), np.float64),
@@ -110,7 +111,9 @@ class TaughtCorpus:
             "drawn": ((size, draws, most, 4), np.int16),
             "densities": ((size, draws), np.float32),
         }
-        found = {name: (array.shape, array.dtype.type) for name, array in arrays.items()}
+        found: dict[str, Any] = {
+            name: (array.shape, array.dtype.type) for name, array in arrays.items()
+        }
         if found != expected:
             return None
         taught = cls(**arrays)

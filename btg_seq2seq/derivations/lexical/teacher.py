@@ -1,7 +1,7 @@
 """The lexical teacher: word-translation tables and recurring phrase pairs, and what they derive.
 
-``LexicalTeacher.learn`` estimates everything from a bitext, ``teach`` gives its derivations. Work is
-shared out in ranges of sentence pairs to threads, which the compiled programs do not hinder.
+``LexicalTeacher.learn`` estimates everything from a bitext; ``teach`` gives its derivations. The
+work is shared by threads, in ranges of sentence pairs, and compiled programs run side by side.
 Results do not depend on ranges or threads.
 """
 
@@ -32,6 +32,7 @@ from btg_seq2seq.grammar.descent import Chooser
 
 T = TypeVar("T")
 RANGE = 256  # sentence pairs
+SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
 VERSION = 1  # of the computation: kept results of another are not used
 
 
@@ -121,6 +122,7 @@ class LexicalTeacher:
             most=settings.max_segments,
             limit=settings.max_phrase_length or settings.max_units,
             beam=np.inf if settings.beam is None else settings.beam,
+            small=SMALL,
             concentration=settings.concentration,
             total=self.total,
             log_orders=self.log_orders,
@@ -145,7 +147,7 @@ class LexicalTeacher:
     def _next(self, iteration: int, track: Track) -> LexicalTeacher:
         """Estimate the counts once more."""
         name = f"expectations-{iteration}"
-        kept = _expectations(self.cache.load(name))
+        kept = _expectations(self.cache.load(name), iteration, self)
         if kept is None:
             kept = self._expect(iteration, track)
             self.cache.save(name, kept)
@@ -159,7 +161,7 @@ class LexicalTeacher:
         log_orders = np.log((orders + 1) / (orders.sum() + 2))
         return replace(self, counts=counts, log_orders=log_orders, total=total)
 
-    def _expect(self, iteration: int, track: Track) -> dict[str, NDArray[Any]]:
+    def _expect(self, iteration: int, track: Track) -> Arrays:
         results = np.zeros((len(self.corpus), 4))
 
         def expect(begin: int, end: int) -> NDArray[Any]:
@@ -278,7 +280,7 @@ _COUNT, _TREE = 0, 1  # uses of random numbers
 
 
 def _log_counts(most: int, rate: float, log_orders: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log p(n) of one tree with n phrases, by the most phrases that a sentence pair can have.
+    """Log p(n) of one tree with n phrases, by the most phrases that a sentence pair can have.
 
     The weights of all trees with n leaves add up to more than 1, so p(n) is divided by their sum.
     """
@@ -304,5 +306,26 @@ def _kept_tables(
     return kept
 
 
-def _expectations(arrays: Arrays | None) -> dict[str, NDArray[Any]] | None:
-    return arrays
+def _expectations(arrays: Arrays | None, iteration: int, teacher: LexicalTeacher) -> Arrays | None:
+    """Kept expectations, unless they do not fit the corpus."""
+    names = {"expected", "totals"} | ({"sentences", "cells"} if iteration == 0 else set())
+    if arrays is None or set(arrays) != names or arrays["totals"].shape != (3,):
+        return None
+    expected = arrays["expected"]
+    if expected.dtype != np.float32 or expected.ndim != 1 or not (expected >= 0).all():
+        return None
+    if iteration > 0:
+        return arrays if expected.shape == teacher.counts.expected.shape else None
+    sentences, cells, corpus = arrays["sentences"], arrays["cells"], teacher.corpus
+    if sentences.dtype != np.int64 or cells.dtype != np.int16:
+        return None
+    if sentences.shape != expected.shape or cells.shape != (len(sentences), 4):
+        return None
+    if len(sentences) == 0:
+        return arrays
+    if sentences.min() < 0 or sentences.max() >= len(corpus) or (np.diff(sentences) < 0).any():
+        return None
+    i, k, a, c = cells.T
+    fits = (i >= 0) & (i < k) & (k <= corpus.source.units[sentences])
+    fits &= (a >= 0) & (a < c) & (c <= corpus.target.units[sentences])
+    return arrays if fits.all() else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,11 +107,11 @@ class UnitCorpus:
         checksum = hashlib.sha256()
         for side in (self.source, self.target):
             for array in (side.tokens, side.ends, side.posts, side.post_ends):
-                checksum.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")))
+                checksum.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return checksum.hexdigest()
 
 
-def _flat(rows: Sequence[Sequence[int]], kind: type[np.integer]) -> NDArray:
+def _flat(rows: Sequence[Sequence[int]], kind: Any) -> NDArray[Any]:
     parts = [np.asarray(row, dtype=kind) for row in rows]
     return np.concatenate(parts) if parts else np.zeros(0, kind)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from btg_seq2seq.derivations.lexical.teacher import Track
 
 Floats = NDArray[np.float64]
+KINDS: dict[str, Any] = {
+    "source_words": np.int64,
+    "target_words": np.int64,
+    "begins": np.int64,
+    "columns": np.int32,
+}  # of arrays that are not float64
 SMOOTHING = 1e-3  # share of plain frequencies in the empty word's translations
 
 
@@ -89,9 +95,11 @@ class WordTables:
         )
 
     @classmethod
-    def checked(cls, arrays: Mapping[str, NDArray[np.generic]] | None) -> WordTables | None:
+    def checked(cls, arrays: Mapping[str, NDArray[Any]] | None) -> WordTables | None:
         """Build tables from arrays, unless these are not tables that can be used."""
         if arrays is None or set(arrays) != {each.name for each in fields(cls)}:
+            return None
+        if any(array.dtype != KINDS.get(name, np.float64) for name, array in arrays.items()):
             return None
         tables = cls(**arrays)
         rows, columns, size = (

@@ -11,8 +11,8 @@ with weights ``s`` and ``t`` of the two orders. Normal form: the part that comes
 is a leaf or has the other label. A derivation with N phrases needs cells with N - 1 phrases only on
 prefixes and suffixes of the source.
 
-A matrix is packed: of row ``a`` the columns from ``low[span, a]`` to ``high[span, a]`` are kept, and
-column ``c`` is at ``row[span, a] + c``. The layout says which cells exist; pruning narrows it.
+A matrix is packed: of row ``a`` the columns from ``low[span, a]`` to ``high[span, a]`` are kept,
+and column ``c`` is at ``row[span, a] + c``. The layout says which cells exist; pruning narrows it.
 
 Three semirings share the loops: sums of weights, and sums and maxima of their logarithms.
 """
@@ -102,8 +102,9 @@ def is_used(n, most, i, k, units):
 def fill(semiring, leaf, cells, orders, layout, units, most):
     """Inside weights of all cells that a derivation with ``most`` phrases or fewer can use.
 
-    ``leaf``, ``[size]``: weights of phrase pairs, packed. ``cells``, ``[most - 1, 3, size]``, for 2,
-    3, ... phrases, begin as the zero of the semiring. ``orders``: weights of straight and inverted.
+    ``leaf``, ``[size]``: weights of phrase pairs, packed. ``cells``, ``[most - 1, 3, size]``, for
+    2, 3, ... phrases, begin as the zero of the semiring. ``orders``: weights of straight and
+    inverted nodes.
     """
     low, high, row = layout
     posts = low.shape[1]

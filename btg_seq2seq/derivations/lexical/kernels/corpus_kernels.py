@@ -76,6 +76,7 @@ class Grammar(NamedTuple):
     most: int
     limit: int
     beam: float
+    small: int  # sentence pairs with at most this many pairs of units are not pruned
     concentration: float
     total: float  # phrase pairs of the corpus
     log_orders: NDArray[np.float64]  # [2]: straight, inverted
@@ -114,7 +115,7 @@ def scored(sentence, source, target, entries, recurring, grammar):
     written_scores(links[0], y_empty, x_posts, y_posts, EMPTY, forward[0], forward[1])
     reverse = np.ascontiguousarray(links[1].T)
     written_scores(reverse, x_empty, y_posts, x_posts, EMPTY, backward[0], backward[1])
-    if grammar.beam < np.inf:
+    if grammar.beam < np.inf and units * (posts - 1) > grammar.small:
         layout, size = pruned_layout(forward, backward, units, posts, grammar.beam)
     else:
         layout, size = whole_layout(units, posts)
@@ -200,7 +201,8 @@ def expect(begin, end, source, target, entries, recurring, grammar, is_used, res
         first = first_of_group(units, others, most, grammar.limit)
         limits = limit_of(units, most, grammar.limit), limit_of(others, most, grammar.limit)
         own = limited(scores, layout, units, limits[0], limits[1])
-        cells, log_maxima = maxima(own, grammar.log_orders, layout, units, most)
+        # The scale of sums need not be exact: two phrases tell enough, and cost little.
+        cells, log_maxima = maxima(own, grammar.log_orders, layout, units, min(most, 2))
         semiring, leaf, cells, scale = sums(
             own, grammar.log_orders, layout, units, most, cells, log_maxima, LARGEST
         )

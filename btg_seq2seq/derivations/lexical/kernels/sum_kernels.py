@@ -1,7 +1,7 @@
 """Charts of one sentence pair, compiled: maxima, sums in a safe range, phrase posteriors.
 
-Sums are taken over weights, which is many times faster than over logarithms. Every derivation covers
-every unit once, so a part of a score may be taken from each unit it covers: shares of the best
+Sums are taken over weights, which is many times faster than over logarithms. Every derivation
+covers every unit once, so each unit may have a share of the scores taken away: shares of the best
 derivation make its weight 1, and what underflows is nothing beside it. Should a sum leave the safe
 range all the same, it is taken over logarithms.
 """
@@ -77,7 +77,7 @@ def reduced(scores, layout, units, source, target):
 def is_safe(roots, cells, log_maxima, largest):
     """Tell whether sums of weights stayed in range; ``log_maxima`` say which must not be 0."""
     for n in range(len(roots)):
-        if log_maxima[n] > -np.inf and not SMALLEST < roots[n] < largest:
+        if (n >= len(log_maxima) or log_maxima[n] > -np.inf) and not SMALLEST < roots[n] < largest:
             return False
     highest = 0.0
     for weight in cells.flat:
@@ -94,8 +94,11 @@ def maxima(scores, log_orders, layout, units, most):
 
 @compiled
 def sums(scores, log_orders, layout, units, most, best_cells, log_maxima, largest):
-    """Sums over all derivations: semiring, weights of phrase pairs, cells, log of the scale."""
-    n = most  # shares come from the derivation with the most phrases
+    """Sums over all derivations: semiring, weights of phrase pairs, cells, log of the scale.
+
+    ``best_cells`` and ``log_maxima`` come from ``maxima``, perhaps for fewer phrases.
+    """
+    n = len(log_maxima)  # shares come from the derivation with the most phrases
     while n > 1 and log_maxima[n - 1] == -np.inf:
         n -= 1
     if log_maxima[n - 1] > -np.inf:

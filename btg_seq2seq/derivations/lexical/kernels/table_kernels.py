@@ -40,9 +40,9 @@ def expect(
     """Add the expected links of IBM model 1 in both directions.
 
     ``entries``: the entry of each pair of words of each sentence pair, in order. ``forward`` and
-    ``backward``: t(y | x) and t(x | y) of each entry; ``nulls``: those of the empty word. ``counts``
-    gets links forward, backward, of the empty source word, of the empty target word. If ``agree``,
-    a link counts by the product of its probabilities in the two directions.
+    ``backward``: t(y | x) and t(x | y) of each entry; ``nulls``: those of the empty word.
+    ``counts`` gets links forward, backward, of the empty source word, of the empty target word. If
+    ``agree``, a link counts by the product of its probabilities in the two directions.
     """
     to_forward, to_backward, to_target, to_source = counts
     null_target, null_source = nulls
