@@ -16,8 +16,6 @@ from btg_seq2seq.derivations.lexical.kernels import count_kernels
 from btg_seq2seq.derivations.lexical.kernels.corpus_kernels import Recurring
 from btg_seq2seq.derivations.lexical.unit_corpus import UnitCorpus
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class PhrasePairCounts:
@@ -73,9 +71,7 @@ class PhrasePairCounts:
 
     def with_expected(self, expected: NDArray[np.float32]) -> PhrasePairCounts:
         """The same phrase pairs with other expectations."""
-        counts: Floats = np.bincount(
-            self.pairs, expected.astype(np.float64), minlength=len(self.keys)
-        )
+        counts = np.bincount(self.pairs, expected, minlength=len(self.keys)).astype(np.float64)
         return replace(self, counts=counts, expected=expected)
 
     @property

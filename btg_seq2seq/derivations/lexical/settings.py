@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from btg_seq2seq.checks import at_least, finite, from_0_to_1, true_or_false, whole
 from btg_seq2seq.errors import UserError
 
-
 MOST_UNITS = 2**15 - 1  # positions are kept in 16 bits
 
 
@@ -44,9 +43,9 @@ class LexicalSettings:
     """Longest side of a sentence pair that gets derivations, in units."""
 
     beam: float | None = 30.0
-    """In all but short sentences, pairs of spans are pruned if the words in and around them are less
-    likely, by this many nats, than for the best target span of the same source span. None: nothing
-    is pruned."""
+    """In all but short sentences, pairs of spans are pruned if the words in and around them are
+    less likely, by this many nats, than for the best target span of the same source span. None:
+    nothing is pruned."""
 
     seed: int = 0
     """Seed of the drawn derivations."""

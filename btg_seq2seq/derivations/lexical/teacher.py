@@ -50,7 +50,7 @@ def untracked(items: Sequence[T], description: str) -> Iterator[T]:
 
 @dataclass(frozen=True, eq=False)
 class LexicalTeacher:
-    """What is learned from a bitext, and the derivations of its sentence pairs.
+    """Knowledge learned from a bitext, and the derivations of its sentence pairs.
 
     Args:
         corpus: the bitext.
@@ -81,14 +81,18 @@ class LexicalTeacher:
         threads: int = 1,
         cache: str | Path | None = None,
         track: Track = untracked,
+        tables: WordTables | None = None,
     ) -> LexicalTeacher:
         """Estimate word-translation tables, then counts of recurring phrase pairs.
 
-        ``cache`` names a directory for results; with it, an interrupted run is resumed.
+        ``cache`` names a directory for results; with it, an interrupted run is resumed. Given
+        ``tables`` are used as they are, and nothing is kept.
         """
         settings = settings or LexicalSettings()
-        kept = Cache(cache, [VERSION, corpus.digest(), asdict(settings)])
-        tables = _kept_tables(corpus, settings, kept, track)
+        directory = cache if tables is None else None
+        kept = Cache(directory, [VERSION, corpus.digest(), asdict(settings)])
+        if tables is None:
+            tables = _kept_tables(corpus, settings, kept, track)
         teacher = cls(
             corpus,
             settings,
