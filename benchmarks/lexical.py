@@ -124,7 +124,7 @@ def chart_bars(repetitions: int) -> tuple[list[harness.Bar], str]:
 
 def aligned_tables(corpus: UnitCorpus, aligner: str) -> WordTables:
     """Tables of the links that an aligner of sil-thot finds, mixed with a little of IBM model 1."""
-    from thot import alignment  # type: ignore[import-not-found]
+    from thot import alignment
 
     tables = WordTables.estimate(corpus)
     sides = [
