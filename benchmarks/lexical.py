@@ -30,6 +30,7 @@ from btg_seq2seq.derivations.lexical import (
     WordTables,
 )
 from btg_seq2seq.derivations.lexical.kernels import bitext_kernels, sum_kernels, table_kernels
+from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import LOG_MAX
 from btg_seq2seq.tasks.svo_sov import Item, Split, SvoSovConfig, generate
 from btg_seq2seq.text.words import words_of
 
@@ -64,9 +65,10 @@ def textbook_maxima(scores: Any, most: int) -> float:
 
 @njit(cache=True)
 def scalar_maxima(scores, most):  # type: ignore[no-untyped-def]
-    """The same in a compiled loop, all cells of all numbers of phrases."""
+    """The same in a compiled loop over all cells, which also notes how each was reached."""
     units, others = scores.shape[0] - 1, scores.shape[2] - 1
     best = np.full((most + 1, *scores.shape), -np.inf, np.float32)
+    reached = np.zeros((most + 1, *scores.shape, 4), np.int16)
     best[1] = scores
     for n in range(2, most + 1):
         for i in range(units):
@@ -78,8 +80,13 @@ def scalar_maxima(scores, most):  # type: ignore[no-untyped-def]
                             for j in range(i + m, k - (n - m) + 1):
                                 for b in range(a + 1, c):
                                     straight = best[m, i, j, a, b] + best[n - m, j, k, b, c]
+                                    if straight > top:
+                                        top = straight
+                                        reached[n, i, k, a, c] = (j, b, m, 0)
                                     inverted = best[m, i, j, b, c] + best[n - m, j, k, a, b]
-                                    top = max(top, straight, inverted)
+                                    if inverted > top:
+                                        top = inverted
+                                        reached[n, i, k, a, c] = (j, b, m, 1)
                         best[n, i, k, a, c] = top
     return best[most, 0, units, 0, others]
 
@@ -96,13 +103,15 @@ def chart_bars(repetitions: int) -> tuple[list[harness.Bar], str]:
             for a in range(OTHERS):
                 for c in range(a + 1, OTHERS + 1):
                     dense[i, k, a, c] = scores[layout.row[here, a] + c]
-    orders = np.zeros(2)
+    orders, phrases = np.zeros(2), np.zeros((MOST, 4), np.int64)
 
     def chart() -> float:
-        _, roots = sum_kernels.maxima(scores, orders, layout, UNITS, MOST)
+        cells, roots = sum_kernels.maxima(scores, orders, layout, UNITS, MOST)
+        sizes = layout, UNITS, MOST
+        bitext_kernels.descend(LOG_MAX, scores, cells, orders, *sizes, np.zeros(MOST), phrases)
         return float(roots[-1])
 
-    # The textbook takes half a minute: a smaller sentence pair, scaled by the number of steps.
+    # All must agree; the textbook is compared on a smaller sentence pair, because it is slow.
     small = dense[:11, :11, :13, :13]
     found, expected = chart(), scalar_maxima(dense, MOST)
     if not math.isclose(found, expected, rel_tol=1e-4):
