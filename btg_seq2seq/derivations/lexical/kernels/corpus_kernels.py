@@ -36,6 +36,7 @@ from btg_seq2seq.grammar.kernels.compiled import compiled
 EMPTY = 0.02  # share of the empty word
 UNKNOWN = 1e-7  # frequency of a word that the tables do not know
 FOUND = 1e-5  # least probability of a phrase pair to be listed
+ROOM = 150_000  # cells of a pruned chart
 SEEN = 1e-6  # smaller counts are none
 
 
@@ -116,7 +117,12 @@ def scored(sentence, source, target, entries, recurring, grammar):
     reverse = np.ascontiguousarray(links[1].T)
     written_scores(reverse, x_empty, y_posts, x_posts, EMPTY, backward[0], backward[1])
     if grammar.beam < np.inf and units * (posts - 1) > grammar.small:
-        layout, size = pruned_layout(forward, backward, units, posts, grammar.beam)
+        # A long sentence pair gets a narrower beam, until its chart fits the room.
+        beam = grammar.beam
+        layout, size = pruned_layout(forward, backward, units, posts, beam)
+        while size > ROOM and beam > 1.0:
+            beam *= 0.75
+            layout, size = pruned_layout(forward, backward, units, posts, beam)
     else:
         layout, size = whole_layout(units, posts)
     scores = lexical_scores(layout, size, forward[0], backward[0], (x_rates, y_rates))
@@ -194,6 +200,8 @@ def expect(begin, end, source, target, entries, recurring, grammar, is_used, res
         if not is_used[sentence]:
             continue
         units, layout, scores = scored(sentence, source, target, entries, recurring, grammar)
+        if grammar.beam < np.inf and len(scores) > ROOM:
+            continue
         posts = layout.low.shape[1]
         others = posts - 1
         most = min(grammar.most, min(units, others))
@@ -266,6 +274,8 @@ def derive(begin, end, source, target, entries, recurring, grammar, is_used, cou
         if not is_used[sentence]:
             continue
         units, layout, scores = scored(sentence, source, target, entries, recurring, grammar)
+        if grammar.beam < np.inf and len(scores) > ROOM:
+            continue
         others = layout.low.shape[1] - 1
         most = min(grammar.most, min(units, others))
         log_orders = grammar.log_orders

@@ -283,3 +283,26 @@ def test_recurring_phrases_are_preferred():
     assert taught.best_derivation(3).segmentation == [(0, 1), (1, 3)]
     assert taught.best_log_prob(0) <= 0
     assert np.exp(taught.count_log_probs(0)).sum() == pytest.approx(1.0)
+
+
+def test_very_long_sentences_fit_the_room():
+    """Sentences of 60 different words: the second pair repeats them, each with its translation."""
+    words = [[f"{side}{number}" for number in range(60)] for side in "xy"]
+    lines = [[*row, " ".join(row)] for row in words]
+    settings = replace(SETTINGS, phrase_iterations=0)
+    teacher = LexicalTeacher.learn(UnitCorpus.of_text(*lines), settings)
+    _, _, scores = corpus_kernels.scored(60, *teacher._inputs[:-1])
+    assert len(scores) <= corpus_kernels.ROOM
+    taught = teacher.teach()
+    assert taught.without_derivation == 0
+    for pair in taught.best_derivation(60).phrases:
+        assert pair.source == pair.target
+
+
+def test_no_derivation_where_nothing_can_be_pruned():
+    random = np.random.default_rng(0)
+    lines = [[" ".join(random.choice(list("abcdefgh"), 60)) for _ in range(2)] for _ in range(2)]
+    teacher = LexicalTeacher.learn(
+        UnitCorpus.of_text(*lines), replace(SETTINGS, phrase_iterations=1)
+    )
+    assert teacher.teach().without_derivation == 2
