@@ -122,6 +122,7 @@ def _shapes(scope: str) -> str:
         ".h": "stroke-width:15",
         ".c": "stroke-width:1.5",
         ".r": "stroke-width:2.5;stroke-dasharray:6 4",
+        ".m": "fill-opacity:.5",
         ".p:hover .c,.p:hover .r": "stroke-width:3",
         ".p:hover .w": "stroke-width:13",
     }
@@ -145,6 +146,7 @@ def _colours(scope: str, theme: Theme) -> str:
     for rank, (line, tint) in enumerate(zip(theme.pairs, theme.tints, strict=True)):
         rules[f".k{rank} .w"] = f"stroke:{line}"
         rules[f".k{rank} .c,.k{rank} .r"] = f"fill:{tint};stroke:{line}"
+        rules[f".k{rank} .m"] = f"fill:{line}"
     return "".join(_rule(scope, names, text) for names, text in rules.items())
 
 

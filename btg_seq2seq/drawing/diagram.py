@@ -120,6 +120,19 @@ class Diagram:
         """Ranks of the pairs in the order of the translation."""
         return tuple(self.root.leaves())
 
+    @cached_property
+    def orders(self) -> list[list[int]]:
+        """Ranks of the pairs in source order, then after the nodes of each height."""
+        order = list(range(len(self.pairs)))
+        orders = [order]
+        for height in range(1, self.root.height + 1):
+            order = list(order)
+            for node in self.root.nodes:
+                if node.height == height and node.inverted:
+                    order[node.start : node.stop] = node.leaves()
+            orders.append(order)
+        return orders
+
     @property
     def source_direction(self) -> Direction:
         """Direction in which the source is written."""

@@ -79,8 +79,12 @@ class MatrixView:
     @cached_property
     def width(self) -> float:
         """Width of the picture."""
-        beyond = self._widest * math.cos(math.radians(ANGLE)) if self._is_turned else 0.0
-        return self.left + CELL * len(self.target_labels) + max(0.0, beyond - CELL / 2) + MARGIN
+        share = math.cos(math.radians(ANGLE)) if self._is_turned else 0.0
+        ends = [
+            self._across((column, column + 1))[0] + CELL / 2 + share * text_width(label, SIZE)
+            for column, label in enumerate(self.target_labels)
+        ]
+        return max([*ends, self.left + CELL * len(self.target_labels)]) + MARGIN
 
     @cached_property
     def height(self) -> float:
@@ -130,7 +134,7 @@ class MatrixView:
             width=max(2.0, width - 6),
             height=max(2.0, CELL * (stop - start) - 6),
             rx=5,
-            class_="c" if pair.mark is None else "r",
+            class_="c m" if pair.mark is None else "r m",
         )
         return group([shape], note_on(pair), class_=f"p k{self.colours[rank]}")
 

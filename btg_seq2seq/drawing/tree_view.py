@@ -105,20 +105,6 @@ class TreeView:
         legend = 34 if self.legend else 0
         return self.target_top + self.target_height + tags + legend + MARGIN
 
-    @cached_property
-    def orders(self) -> list[list[int]]:
-        """Ranks of the pairs above the first band and below every one."""
-        order = list(range(len(self.columns)))
-        orders = [order]
-        for height in range(1, len(self.bands) + 1):
-            order = list(order)
-            for node in self.diagram.root.nodes:
-                if node.height == height and node.inverted:
-                    inside = [[*part.leaves()] for part in node.in_target_order]
-                    order[node.start : node.stop] = [rank for part in inside for rank in part]
-            orders.append(order)
-        return orders
-
     def lefts(self, order: Sequence[int]) -> dict[int, float]:
         """Left edge of every column, by the rank of its pair."""
         taken = sum(self.columns) + GAP * (len(self.columns) - 1)
@@ -150,11 +136,11 @@ class TreeView:
         """Write the elements of the picture, those at the back first."""
         for node in self.diagram.root.nodes:
             yield self._brackets(node)
-        for rank in self.orders[0]:
+        for rank in self.diagram.orders[0]:
             yield self._line(rank)
-        for rank in self.orders[0]:
+        for rank in self.diagram.orders[0]:
             yield self._phrase(rank, is_source=True)
-        for rank in self.orders[-1]:
+        for rank in self.diagram.orders[-1]:
             yield self._phrase(rank, is_source=False)
         yield self._legend_elements()
 
@@ -181,7 +167,7 @@ class TreeView:
 
     def _line(self, rank: int) -> str:
         """The line of a pair, on a wider one of the background that parts it from lines below."""
-        places = [self._centres(order)[rank] for order in self.orders]
+        places = [self._centres(order)[rank] for order in self.diagram.orders]
         steps: list[str | float] = ["M", places[0], MARGIN + self.source_height]
         for (top, bottom), before, after in zip(self.bands, places, places[1:], strict=False):
             if before != after:
@@ -196,7 +182,7 @@ class TreeView:
         box = (self.sources if is_source else self.targets)[rank]
         height = self.source_height if is_source else self.target_height
         top = MARGIN if is_source else self.target_top
-        left = self.lefts(self.orders[0] if is_source else self.orders[-1])[rank]
+        left = self.lefts(self.diagram.orders[0] if is_source else self.diagram.orders[-1])[rank]
         width = self.columns[rank]
         centre, mark = left + width / 2, None if is_source else pair.mark
         shape = element(
