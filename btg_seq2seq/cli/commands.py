@@ -26,6 +26,7 @@ COMMANDS: dict[str, Command] = {
         "evaluate": "score translations of a test set",
         "score": "probability of given translations",
         "align": "word alignments of a bitext",
+        "draw": "pictures of derivations",
         "phrase-table": "the phrase pairs that a model knows",
         "augment": "new sentence pairs, recombined from the phrases of a bitext",
     }.items()

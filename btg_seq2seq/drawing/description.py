@@ -1,4 +1,4 @@
-"""Derivations in words: the description that a screen reader reads, and the notes shown on hover."""
+"""Derivations in words: the description for screen readers, and the notes shown on hover."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from btg_seq2seq.drawing.plain_text import isolated, one_line, shortened
 
 LONGEST_TITLE = 120  # characters of each side
 LONGEST_PHRASE = 300
+MINUS = "\N{MINUS SIGN}"
 
 
 def title_of(diagram: Diagram) -> str:
@@ -42,8 +43,8 @@ def note_on_part(part: Part) -> str:
 def log_prob_text(value: float) -> str:
     """Write a log-probability for people, with its probability where that says more."""
     if not math.isfinite(value):
-        return "−∞" if value < 0 else "unknown"
-    number = f"{value:.3f}".replace("-", "−")
+        return f"{MINUS}∞" if value < 0 else "unknown"
+    number = f"{value:.3f}".replace("-", MINUS)
     return f"{number} (probability {math.exp(value):.3f})" if -6.9 < value <= 0 else number
 
 

@@ -19,7 +19,7 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.translation.translation import Translation
 
 View = Literal["tree", "matrix"]
-VIEWS = {"tree": TreeView, "matrix": MatrixView}
+VIEWS: dict[str, type[TreeView] | type[MatrixView]] = {"tree": TreeView, "matrix": MatrixView}
 SUFFIXES = (".svg", ".html", ".png")
 
 

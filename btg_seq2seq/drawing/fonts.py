@@ -23,8 +23,12 @@ COMMON_SCRIPTS = {"LATIN", "GREEK", "CYRILLIC"}  # every font has them
 SAFETY = 1.06  # for bold fonts that stand in for missing ones, and letters wider than most
 ZERO_WIDTH = ("Mn", "Me", "Cf", "Cc")
 # Widths of letters in em: a few classes are enough for Latin, Greek and Cyrillic.
-NARROW, SLIM, WIDE, WIDEST = "ijlI.,:;'|!`·’‘", 'frtJ()[]{}/\\- "“”', "mMOQGDNHUwж", "MWm@%…—ЖШЩЮ&"
-CLASSES = {0.36: NARROW, 0.46: SLIM, 0.84: WIDE, 1.02: WIDEST}
+CLASSES = {
+    0.36: "ijlI.,:;'|!`·\u2018\u2019",
+    0.46: 'frtJ()[]{}/\\- "“”',
+    0.84: "OQGDNHUwж",
+    1.02: "MWm@%…—ЖШЩЮ&",
+}
 SPACE = 0.33
 LOWER, UPPER, OTHER = 0.65, 0.78, 0.85
 FULL, EMOJI = 1.05, 1.4
@@ -167,7 +171,7 @@ def _character_width(character: str) -> float:
             return width
     # What a letter with an accent is made of, such as e and an acute.
     base = unicodedata.normalize("NFD", character)[0]
-    for width, characters in reversed(CLASSES.items()):
+    for width, characters in CLASSES.items():
         if base in characters:
             return width
     if category in ("Ll", "Nd") and code < 0x0600:

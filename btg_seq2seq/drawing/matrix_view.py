@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from btg_seq2seq.drawing.colours import assigned
 from btg_seq2seq.drawing.description import note_on, note_on_part
@@ -186,7 +187,7 @@ class MatrixView:
 def _ranges(counts: Sequence[int]) -> list[Range]:
     """First and last position of neighbouring groups of these sizes."""
     starts = [sum(counts[:rank]) for rank in range(len(counts) + 1)]
-    return list(zip(starts, starts[1:], strict=False))
+    return list(pairwise(starts))
 
 
 def _label(word: str) -> str:

@@ -7,8 +7,8 @@ import re
 from btg_seq2seq.errors import UserError
 
 INSTALL = (
-    "PNG needs the package resvg-py: pip install 'btg-seq2seq[draw]', or write .svg or .html, which "
-    "need nothing"
+    "PNG needs the package resvg-py: pip install 'btg-seq2seq[draw]', or write .svg or .html "
+    "instead"
 )
 LARGEST = 20_000  # pixels of a side
 # The renderer loses text after emoji that are joined; their parts are drawn side by side instead.

@@ -1,7 +1,7 @@
 """Derivations in a terminal: phrases in boxes above and below the brackets of the tree.
 
-The numbers of the boxes match. Where the boxes do not fit, or a terminal may reorder what is written
-from right to left, the tree is a list with a line for each phrase.
+The numbers of the boxes match. Where the boxes do not fit, or the text runs from right to left and
+a terminal may reorder it, the tree is a list with a line for each phrase.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ INVERTED_STYLE = "bold red"
 BORDER = 4  # cells that a box takes beside its text
 NARROWEST = 5  # text of a box
 NOTHING = "∅"
+CROSS = "\N{BOX DRAWINGS LIGHT DIAGONAL CROSS}"
 
 
 def explained(translation: Translation, width: int = 100, *, colour: bool = False) -> list[str]:
@@ -48,7 +49,9 @@ def _explained(translation: Translation, width: int, colour: bool) -> list[str]:
 
     text = Text(one_line(translation.text), style="bold")
     if translation.text.strip():
-        text.append(f"  log-probability {log_prob_text(translation.log_prob)}", style="not bold dim")
+        text.append(
+            f"  log-probability {log_prob_text(translation.log_prob)}", style="not bold dim"
+        )
     try:
         diagram = Diagram.of(translation)
     except UserError as error:  # nothing to draw, or too much
@@ -71,9 +74,7 @@ class Boxes:
             max(cell_len(pair.source), cell_len(pair.target), len(_label(rank, pair)), NARROWEST)
             for rank, pair in enumerate(diagram.pairs)
         ]
-        least = [
-            max(len(_label(rank, pair)), NARROWEST) for rank, pair in enumerate(diagram.pairs)
-        ]
+        least = [max(len(_label(rank, pair)), NARROWEST) for rank, pair in enumerate(diagram.pairs)]
         room = width - 1 - (BORDER + 1) * len(wanted)
         # The longest texts are wrapped first, until all boxes fit.
         limit = max(wanted)
@@ -150,7 +151,7 @@ def _node(node: Part, width: int) -> Text:
     from rich.text import Text
 
     if node.inverted:
-        return Text("<" + " ╳ ".center(width - 2, "─") + "> ", INVERTED_STYLE)
+        return Text("<" + f" {CROSS} ".center(width - 2, "─") + "> ", INVERTED_STYLE)
     return Text("[" + "─" * (width - 2) + "] ", "dim")
 
 
@@ -167,7 +168,9 @@ def _listed(diagram: Diagram) -> ListedTree:
 
     def line(part: Part) -> Text:
         if part.parts:
-            sign = ("< > reverse order", INVERTED_STYLE) if part.inverted else ("[ ] in order", "dim")
+            sign = (
+                ("< > reverse order", INVERTED_STYLE) if part.inverted else ("[ ] in order", "dim")
+            )
             return Text(*sign)
         pair = diagram.pairs[part.start]
         shown = Text(f"{part.start + 1} ", styles[part.start])
