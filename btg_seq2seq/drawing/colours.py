@@ -65,10 +65,9 @@ DARK = Theme(
     band="#21272f",
     frame="#3d444d",
     pairs=("#9d73d0", "#afe1a9", "#239685", "#f4d16a", "#26ebf0", "#bb7643"),
-    tint=0.3,
+    tint=0.22,
 )
 COLOURS = len(LIGHT.pairs)
-NEAR = 3  # pairs this close to each other need different colours
 
 
 def assigned(target_order: Sequence[int]) -> list[int]:
@@ -80,13 +79,14 @@ def assigned(target_order: Sequence[int]) -> list[int]:
     places = {rank: place for place, rank in enumerate(target_order)}
     chosen: list[int] = []
     for rank in range(len(target_order)):
-        near = [
-            colour
-            for other, colour in enumerate(chosen)
-            if rank - other < NEAR or abs(places[rank] - places[other]) < NEAR
-        ]
+        # Side by side counts before one apart, and that before how often a colour was used.
+        penalties = [[0, 0, chosen.count(colour)] for colour in range(COLOURS)]
+        for other, colour in enumerate(chosen):
+            distance = min(rank - other, abs(places[rank] - places[other]))
+            if distance <= 2:
+                penalties[colour][distance - 1] += 1
         turn = [(rank + step) % COLOURS for step in range(COLOURS)]
-        chosen.append(min(turn, key=lambda colour: (near.count(colour), chosen.count(colour))))
+        chosen.append(min(turn, key=penalties.__getitem__))
     return chosen
 
 

@@ -24,16 +24,21 @@ SAFETY = 1.06  # for bold fonts that stand in for missing ones, and letters wide
 ZERO_WIDTH = ("Mn", "Me", "Cf", "Cc")
 # Widths of letters in em: a few classes are enough for Latin, Greek and Cyrillic.
 CLASSES = {
-    0.36: "ijlI.,:;'|!`·\u2018\u2019",
-    0.46: 'frtJ()[]{}/\\- "“”',
-    0.84: "OQGDNHUwж",
-    1.02: "MWm@%…—ЖШЩЮ&",
+    0.36: "ijlI.,:;'!·\u2018\u2019",
+    0.46: 'frtJ()[]/\\- "“”',
+    0.56: "|`",
+    0.84: "OQGDNHUw",
+    1.08: "MWm@%…—ЖШЩЮщшжюыфмњљњЉЊœæŒÆǅǄǆǇǊ&",
 }
 SPACE = 0.33
-LOWER, UPPER, OTHER = 0.65, 0.78, 0.85
+LOWER, UPPER, OTHER = 0.65, 0.82, 1.0
 FULL, EMOJI = 1.05, 1.4
 # Widths in em of scripts whose letters are wider or narrower than those of others, by blocks.
 BLOCKS = (
+    (0x0370, 0x03CF, 0.84),  # Greek
+    (0x03D0, 0x03FF, 1.05),  # rare letters of Greek, Coptic
+    (0x0400, 0x045F, 0.84),  # Cyrillic
+    (0x0460, 0x052F, 1.3),  # rare letters of Cyrillic
     (0x0590, 0x05FF, 0.68),  # Hebrew
     (0x0600, 0x07FF, 0.85),  # Arabic, Syriac, Thaana
     (0x0B80, 0x0BFF, 1.35),  # Tamil
@@ -46,6 +51,7 @@ BLOCKS = (
     (0x13A0, 0x13FF, 0.92),  # Cherokee
     (0x1780, 0x17FF, 1.1),  # Khmer
     (0xAB70, 0xABBF, 0.85),  # Cherokee, small letters
+    (0xA800, 0xABFF, 1.3),  # Javanese and others
     (0xFDF0, 0xFDFF, 4.5),  # whole phrases of Arabic in one character
     (0x12000, 0x1254F, 2.6),  # Cuneiform
     (0x13000, 0x143FF, 1.6),  # hieroglyphs
@@ -64,8 +70,8 @@ def font_family(text: str) -> str | None:
     script = scripts.most_common(1)[0][0]
     if script in CJK:  # kana and hangul tell which of the fonts the Han characters need
         telling = next((one for one in scripts if one in CJK and one != "CJK"), script)
-        return f"'Noto Sans CJK {CJK[telling]}', {FAMILY}"
-    return f"'Noto Sans {script.title()}', {FAMILY}"
+        return f"'Noto Sans CJK {CJK[telling]}', system-ui, sans-serif"
+    return f"'Noto Sans {script.title()}', system-ui, sans-serif"
 
 
 def text_width(text: str, size: float) -> float:
@@ -166,17 +172,17 @@ def _character_width(character: str) -> float:
         return 12.0
     if unicodedata.east_asian_width(character) in "WF":
         return FULL
-    for first, last, width in BLOCKS:
-        if first <= code <= last:
-            return width
     # What a letter with an accent is made of, such as e and an acute.
     base = unicodedata.normalize("NFD", character)[0]
     for width, characters in CLASSES.items():
         if base in characters:
             return width
-    if category in ("Ll", "Nd") and code < 0x0600:
+    for first, last, width in BLOCKS:
+        if first <= code <= last:
+            return width
+    if category in ("Ll", "Nd") and code < 0x0250:
         return LOWER
-    return UPPER if category == "Lu" and code < 0x0600 else OTHER
+    return UPPER if category == "Lu" and code < 0x0250 else OTHER
 
 
 @lru_cache(maxsize=65536)

@@ -26,6 +26,7 @@ STYLES = ("bright_blue", "magenta", "yellow", "cyan", "green", "red")  # of phra
 INVERTED_STYLE = "bold red"
 BORDER = 4  # cells that a box takes beside its text
 NARROWEST = 5  # text of a box
+INDENT = 4  # of a list in a list
 NOTHING = "∅"
 CROSS = "\N{BOX DRAWINGS LIGHT DIAGONAL CROSS}"
 
@@ -59,7 +60,7 @@ def _explained(translation: Translation, width: int, colour: bool) -> list[str]:
     boxes = Boxes(diagram, width)
     if boxes.fit:
         return _printed([text, *boxes.lines()], width, colour)
-    return _printed([text, _listed(diagram)], width, colour)
+    return _printed([text, *_listed(diagram, width)], width, colour)
 
 
 class Boxes:
@@ -159,8 +160,8 @@ def _label(rank: int, pair: Pair) -> str:
     return f"{rank + 1} {pair.mark}" if pair.mark else str(rank + 1)
 
 
-def _listed(diagram: Diagram) -> ListedTree:
-    """The tree as a list, a line for each node and each phrase pair."""
+def _listed(diagram: Diagram, width: int) -> list[Text | ListedTree]:
+    """The tree as a list, a line for each node and each phrase pair; without nodes, if deep."""
     from rich.text import Text
     from rich.tree import Tree as ListedTree
 
@@ -181,9 +182,20 @@ def _listed(diagram: Diagram) -> ListedTree:
         for inner in part.parts:
             add(place.add(line(inner)), inner)
 
+    if INDENT * diagram.root.height > width // 2:
+        pairs = [line(Part(rank, rank + 1)) for rank in range(len(diagram.pairs))]
+        return [Text(_bracketed(diagram.root)), *pairs]
     tree = ListedTree(line(diagram.root))
     add(tree, diagram.root)
-    return tree
+    return [tree]
+
+
+def _bracketed(part: Part) -> str:
+    """The tree in brackets, with the numbers of the pairs: ``[1 <2 3>]``."""
+    if not part.parts:
+        return str(part.start + 1)
+    inside = " ".join(map(_bracketed, part.parts))
+    return f"<{inside}>" if part.inverted else f"[{inside}]"
 
 
 def _printed(parts: Sequence[Text | ListedTree], width: int, colour: bool) -> list[str]:
