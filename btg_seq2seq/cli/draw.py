@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from btg_seq2seq.drawing.colours import ThemeName
 from btg_seq2seq.drawing.drawing import SUFFIXES, Drawing, View, draw, write_file
 from btg_seq2seq.drawing.page import MOST_DRAWINGS, page
 from btg_seq2seq.errors import UsageError, UserError
+from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.translation.translation import Translation
 
@@ -75,8 +77,13 @@ def _check(options: Namespace) -> None:
         raise UsageError(f"{options.output}: the output must end in {', '.join(SUFFIXES)}")
     if not 0 < options.scale <= 10:
         raise UsageError(f"--scale must be above 0 and at most 10, not {options.scale}")
-    if options.model is None and (options.rule or options.rules):
-        raise UsageError("rules need a model that translates: use --model")
+    if options.model is None:
+        if options.rule or options.rules:
+            raise UsageError("rules need a model that translates: use --model")
+        for field in fields(DecodingSettings):
+            if field.name in options.given:
+                option = "--" + field.name.replace("_", "-")
+                raise UsageError(f"{option} needs a model that translates: use --model")
     check_readable(options.file)
     check_outputs({"OUTPUT": options.output}, [options.file, *(options.rules or [])], options.model)
 
