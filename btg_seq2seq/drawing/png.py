@@ -1,4 +1,8 @@
-"""SVG to PNG, with the fonts of this machine."""
+"""SVG to PNG, with the fonts of this machine.
+
+resvg shapes text and finds a font for every script. Renderers on top of cairo alone, such as
+cairosvg, draw Arabic letters unjoined and empty boxes for scripts that the first font lacks.
+"""
 
 from __future__ import annotations
 

@@ -114,8 +114,13 @@ class TreeView:
             left += self.columns[rank] + GAP
         return lefts
 
-    def _centres(self, order: Sequence[int]) -> dict[int, float]:
-        return {rank: left + self.columns[rank] / 2 for rank, left in self.lefts(order).items()}
+    @cached_property
+    def _centres(self) -> list[dict[int, float]]:
+        """Centre of every column above the first band and below every one."""
+        return [
+            {rank: left + self.columns[rank] / 2 for rank, left in self.lefts(order).items()}
+            for order in self.diagram.orders
+        ]
 
     def _band_height(self, node: Part) -> float:
         if not node.inverted:
@@ -167,7 +172,7 @@ class TreeView:
 
     def _line(self, rank: int) -> str:
         """The line of a pair, on a wider one of the background that parts it from lines below."""
-        places = [self._centres(order)[rank] for order in self.diagram.orders]
+        places = [centres[rank] for centres in self._centres]
         steps: list[str | float] = ["M", places[0], MARGIN + self.source_height]
         for (top, bottom), before, after in zip(self.bands, places, places[1:], strict=False):
             if before != after:

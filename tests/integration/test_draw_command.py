@@ -6,8 +6,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pictures import HOSTILE, example
 
+from btg_seq2seq import Rule
 from btg_seq2seq.cli.main import main
 from btg_seq2seq.drawing.diagram import MOST_PHRASES
 from btg_seq2seq.drawing.drawing import draw
@@ -132,3 +135,23 @@ def test_explain_is_as_wide_as_the_terminal(run, files, monkeypatch):
     _, lines, _ = run("translate", "source.txt", "--explain", "--quiet", *SHORT)
     assert not any("\x1b[" in line for line in lines)
     assert max(map(len, lines)) <= 50
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.lists(st.integers())
+
+
+@given(st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damaged_lines_are_drawn_or_refused_in_one_line(drawn, data):
+    """One value of a line is replaced by anything that JSON can hold."""
+    value = example([("a", "b"), ("c d", "e f")], [1, 0], {1: Rule("c d", "e f")}).to_json()
+    place = value
+    while True:
+        key = data.draw(st.sampled_from([*place] if isinstance(place, dict) else range(len(place))))
+        inner = place[key]
+        if not isinstance(inner, dict | list) or not inner or data.draw(st.booleans()):
+            break
+        place = inner
+    place[key] = data.draw(VALUES)
+    status, errors = drawn([json.dumps(value)], "x.html")
+    assert len(errors.splitlines()) == status or "no derivation" in errors
