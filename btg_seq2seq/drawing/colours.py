@@ -68,6 +68,7 @@ DARK = Theme(
     tint=0.22,
 )
 COLOURS = len(LIGHT.pairs)
+MOST_HOVERED = 40  # pairs that can be pointed at; each needs a rule
 
 
 def assigned(target_order: Sequence[int]) -> list[int]:
@@ -107,6 +108,15 @@ def style_sheet(theme: ThemeName) -> str:
     return f"{shared}{_colours(scope, LIGHT)}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
+def hover_rules(theme: ThemeName, pairs: int) -> str:
+    """Write rules that fade all other pairs while the reader points at one."""
+    scope = f".{scope_of(theme)}"
+    return "".join(
+        f"{scope}:has(.q{rank}:hover) .p:not(.q{rank}){{opacity:.25}}"
+        for rank in range(min(pairs, MOST_HOVERED))
+    )
+
+
 def _shapes(scope: str) -> str:
     rules = {
         "": f"font-family:{FAMILY}",
@@ -123,8 +133,6 @@ def _shapes(scope: str) -> str:
         ".c": "stroke-width:1.5",
         ".r": "stroke-width:2.5;stroke-dasharray:6 4",
         ".m": "fill-opacity:.5",
-        ".p:hover .c,.p:hover .r": "stroke-width:3",
-        ".p:hover .w": "stroke-width:13",
     }
     return "".join(_rule(scope, names, text) for names, text in rules.items())
 

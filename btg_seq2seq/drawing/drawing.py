@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
-from btg_seq2seq.drawing.colours import ThemeName, scope_of, style_sheet
+from btg_seq2seq.drawing.colours import ThemeName, hover_rules, scope_of, style_sheet
 from btg_seq2seq.drawing.description import description_of, title_of
 from btg_seq2seq.drawing.diagram import Diagram
 from btg_seq2seq.drawing.matrix_view import MatrixView
@@ -45,7 +45,8 @@ class Drawing:
     @cached_property
     def svg(self) -> str:
         """The picture as an SVG document, with its style sheet."""
-        return self.svg_with(style_sheet(self.theme))
+        hover = hover_rules(self.theme, len(self.diagram.pairs))
+        return self.svg_with(style_sheet(self.theme) + hover)
 
     def svg_with(self, style: str, name: str | None = None) -> str:
         """Write the picture with a style sheet; ``name`` starts its ids, unique in a page."""
@@ -86,7 +87,8 @@ class Drawing:
         from btg_seq2seq.drawing.png import rasterised
 
         theme: ThemeName = "light" if self.theme == "auto" else self.theme
-        return rasterised(Drawing(self.diagram, self.view, theme).svg, scale)
+        still = Drawing(self.diagram, self.view, theme).svg_with(style_sheet(theme))
+        return rasterised(still, scale)
 
     def save(self, path: str | Path, scale: float = 2.0) -> None:
         """Write a file; its name ends in ``.svg``, ``.html`` or ``.png``."""

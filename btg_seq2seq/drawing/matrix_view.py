@@ -137,7 +137,7 @@ class MatrixView:
             rx=5,
             class_="c m" if pair.mark is None else "r m",
         )
-        return group([shape], note_on(pair), class_=f"p k{self.colours[rank]}")
+        return group([shape], note_on(pair), class_=f"p q{rank} k{self.colours[rank]}")
 
     def _frame(self, node: Part) -> str:
         columns = [self.columns[rank] for rank in node.leaves()]

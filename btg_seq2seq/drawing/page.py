@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from btg_seq2seq.drawing.colours import DARK, LIGHT, Theme, style_sheet
+from btg_seq2seq.drawing.colours import DARK, LIGHT, Theme, hover_rules, style_sheet
 from btg_seq2seq.drawing.description import log_prob_text, title_of
 from btg_seq2seq.drawing.diagram import Diagram, Pair
 from btg_seq2seq.drawing.plain_text import shortened
@@ -54,6 +54,7 @@ def page(drawings: Sequence[Drawing], title: str | None = None) -> str:
             f"{MOST_DRAWINGS}; write one file for each, as in pictures/{{}}.svg"
         )
     theme = drawings[0].theme
+    hover = hover_rules(theme, max(len(drawing.diagram.pairs) for drawing in drawings))
     named = title or (title_of(drawings[0].diagram) if len(drawings) == 1 else "Derivations")
     heading = f"<h1>{escaped(named)}</h1>\n" if title or len(drawings) > 1 else ""
     sections = [
@@ -67,7 +68,7 @@ def page(drawings: Sequence[Drawing], title: str | None = None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="{scheme}">\n'
         f"<title>{escaped(named)}</title>\n"
-        f"<style>{LAYOUT}{_page_colours(theme)}\n{style_sheet(theme)}</style>\n"
+        f"<style>{LAYOUT}{_page_colours(theme)}\n{style_sheet(theme)}{hover}</style>\n"
         f"</head>\n<body>\n<main>\n{heading}{''.join(sections)}</main>\n</body>\n</html>\n"
     )
 

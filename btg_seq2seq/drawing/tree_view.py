@@ -180,7 +180,9 @@ class TreeView:
                 steps += ["V", top, "C", before, middle, after, middle, after, bottom]
         data = path(*steps, "V", self.target_top)
         parts = [element("path", d=data, class_=name) for name in ("h", "w")]
-        return group(parts, note_on(self.diagram.pairs[rank]), class_=f"p k{self.colours[rank]}")
+        return group(
+            parts, note_on(self.diagram.pairs[rank]), class_=f"p q{rank} k{self.colours[rank]}"
+        )
 
     def _phrase(self, rank: int, *, is_source: bool) -> str:
         diagram, pair = self.diagram, self.diagram.pairs[rank]
@@ -218,7 +220,7 @@ class TreeView:
             texts.append(element("text", str(rank + 1), x=left + 6, y=top + 13, class_="n b"))
         if mark is not None:
             texts.append(_tag(mark, centre, top + height))
-        return group([shape, *texts], note_on(pair), class_=f"p k{self.colours[rank]}")
+        return group([shape, *texts], note_on(pair), class_=f"p q{rank} k{self.colours[rank]}")
 
     # ---- legend --------------------------------------------------------------------------------
 

@@ -5,7 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from btg_seq2seq.drawing.colours import COLOURS, DARK, LIGHT, assigned, scope_of, style_sheet
+from btg_seq2seq.drawing.colours import (
+    COLOURS,
+    DARK,
+    LIGHT,
+    MOST_HOVERED,
+    assigned,
+    hover_rules,
+    scope_of,
+    style_sheet,
+)
 from btg_seq2seq.errors import UserError
 
 # Colour vision: normal, and without one kind of cones (Machado, Oliveira and Fernandes 2009).
@@ -83,5 +92,7 @@ def test_style_sheets():
     for theme in ("auto", "light", "dark"):
         rules = style_sheet(theme).replace("@media (prefers-color-scheme:dark){", "").split("}")
         assert all(rule.startswith(f".{scope_of(theme)}") for rule in rules if rule)
+    assert ":has(.q1:hover) .p:not(.q1)" in hover_rules("auto", 2)
+    assert hover_rules("auto", 999).count("{") == MOST_HOVERED
     with pytest.raises(UserError, match="theme is auto, light, dark, not 'pink'"):
         scope_of("pink")

@@ -83,6 +83,7 @@ def test_lines_lead_from_each_phrase_to_its_translation(translation):
         assert abs(start - centres[0][rank]) < 0.2
         assert abs(end - centres[1][place]) < 0.2
         assert colour == source[rank].get("class") == target[place].get("class")
+        assert f" q{rank} " in colour
     kinds = [node.inverted for node in diagram.root.nodes]
     assert len(read.brackets["i"]) == sum(kinds)
     assert len(read.brackets["s"]) == len(kinds) - sum(kinds)
