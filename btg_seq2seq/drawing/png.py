@@ -10,11 +10,8 @@ import re
 
 from btg_seq2seq.errors import UserError
 
-INSTALL = (
-    "PNG needs the package resvg-py: pip install 'btg-seq2seq[draw]', or write .svg or .html "
-    "instead"
-)
-LARGEST = 20_000  # pixels of a side
+INSTALL = "PNG needs the package resvg-py: pip install resvg-py, or write .svg or .html instead"
+MOST_PIXELS = 60_000_000
 # The renderer loses text after emoji that are joined; their parts are drawn side by side instead.
 JOINED_EMOJI = re.compile("\ufe0f|\u200d(?=[\u2600-\u27bf\U0001f000-\U0001fbff])")
 SIZE = re.compile(r'viewBox="0 0 ([0-9]+) ([0-9]+)"')
@@ -29,11 +26,11 @@ def rasterised(svg: str, scale: float = 2.0) -> bytes:
     except ImportError as error:
         raise UserError(INSTALL) from error
     found = SIZE.search(svg)
-    largest = max(map(int, found.groups())) if found else 0
-    if largest * scale > LARGEST:
+    width, height = map(int, found.groups()) if found else (0, 0)
+    if width * height * scale**2 > MOST_PIXELS:
         raise UserError(
-            f"the picture would have {round(largest * scale)} pixels on a side, more than "
-            f"{LARGEST}; choose a smaller scale, or write .svg or .html"
+            f"the picture would have {round(width * scale)} x {round(height * scale)} pixels; "
+            "choose a smaller scale, or write .svg or .html"
         )
     drawn = resvg_py.svg_to_bytes(svg_string=JOINED_EMOJI.sub("", svg), zoom=_zoom(scale))
     return bytes(drawn)

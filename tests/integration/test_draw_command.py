@@ -47,7 +47,7 @@ def test_a_page_a_picture_and_a_file_for_every_line(drawn):
 
 
 def test_png(drawn):
-    pytest.importorskip("resvg_py", reason="pip install 'btg-seq2seq[draw]' for PNG")
+    pytest.importorskip("resvg_py", reason="pip install resvg-py for PNG")
     assert drawn([HOUSE], "one.png", "--scale", "1.5") == (0, "")
     assert Path("one.png").read_bytes() == draw(HOUSE).png(1.5)
 

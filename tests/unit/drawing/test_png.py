@@ -17,7 +17,7 @@ def size(content):
 
 
 def needs_the_renderer():
-    pytest.importorskip("resvg_py", reason="pip install 'btg-seq2seq[draw]' for PNG")
+    pytest.importorskip("resvg_py", reason="pip install resvg-py for PNG")
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -56,5 +56,5 @@ def test_bounds():
 
 def test_without_the_renderer(monkeypatch):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(UserError, match=r"pip install 'btg-seq2seq\[draw\]'"):
+    with pytest.raises(UserError, match="pip install resvg-py"):
         PICTURES["derivation.svg"].png()
