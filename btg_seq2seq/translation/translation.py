@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 from btg_seq2seq.grammar import Leaf, Node, Span, Tree
@@ -177,6 +178,18 @@ class Translation(Alternative):
     def bracket(self) -> str:
         """The derivation in brackets; empty if there is none."""
         return "" if self.derivation is None else self.derivation.bracket
+
+    def draw(
+        self,
+        view: Literal["tree", "matrix"] = "tree",
+        theme: Literal["auto", "light", "dark"] = "auto",
+    ) -> Any:
+        """Draw the derivation: a ``btg_seq2seq.drawing.drawing.Drawing``, with ``svg``, ``save``.
+
+        ``UserError`` if there is no derivation, or if it is too large.
+        """
+        # Imported by name, because the layer of drawing is above that of translation.
+        return import_module("btg_seq2seq.drawing.drawing").draw(self, view, theme)
 
     def to_pharaoh(self) -> str:
         """Return the word alignment ``0-0 1-2 ...``: all words of each pair of phrases."""
