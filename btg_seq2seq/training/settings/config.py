@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 from jsonargparse import Namespace
@@ -121,25 +121,18 @@ class TrainConfig:
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
                 "tokenizer of its own: leave the kind out, or choose pretrained"
             )
-        if self.objective.teacher is None:
-            teacher: Literal["lexical", "none"] = "lexical" if self.needs_a_teacher else "none"
-            self.objective = replace(self.objective, teacher=teacher)
         if self.objective.uniform_steps is None:
             steps = UNIFORM_STEPS if self.parsers_must_wait else 0
             self.objective = replace(self.objective, uniform_steps=steps)
         self._check_recombination()
 
     @property
-    def needs_a_teacher(self) -> bool:
-        """Random weights: phrases mean nothing yet when the parsers would begin to learn."""
-        is_random = self.model.pretrained is None
-        return self.learns_trees and is_random and not self.objective.description.needs_gold
-
-    @property
     def parsers_must_wait(self) -> bool:
-        """Nothing else lets phrases mean something before the parsers begin to learn."""
-        has_start = self.objective.flat_steps > 0 or self.objective.has_teacher
-        return self.needs_a_teacher and not has_start
+        """Random weights: phrases mean nothing yet when the parsers would begin to learn."""
+        objective = self.objective
+        is_random = self.model.pretrained is None and not objective.flat_steps
+        has_trees = objective.description.needs_gold or objective.has_teacher
+        return self.learns_trees and is_random and not has_trees
 
     @property
     def learns_trees(self) -> bool:

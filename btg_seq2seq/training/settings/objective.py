@@ -78,10 +78,10 @@ class ObjectiveSettings:
     flat_steps: int = 0
     """Steps before that in which only whole sentences are learned, as in a plain seq2seq model."""
 
-    teacher: Literal["lexical", "none"] | None = None
+    teacher: Literal["lexical", "none"] = "none"
     """``lexical`` learns the first trees from word translation tables, which take seconds to
-    estimate from the bitext: derivations are drawn from the exact bitext grammar that they score.
-    Defaults to ``lexical`` for random weights, and to ``none`` for a pretrained model."""
+    estimate from the bitext: derivations are drawn from the exact bitext grammar that they
+    score."""
 
     taught_steps: int | None = None
     """Steps in which derivations are the teacher's, after those of flat_steps and uniform_steps.
@@ -127,7 +127,7 @@ class ObjectiveSettings:
     @property
     def has_teacher(self) -> bool:
         """Derivations come from a teacher for some steps."""
-        return self.teacher not in (None, "none")
+        return self.teacher != "none"
 
     @property
     def description(self) -> EstimatorDescription:

@@ -19,10 +19,7 @@ def test_tokens_without_frame_and_fenceposts_between_words():
         plain = tokenizer(texts, add_special_tokens=False)["input_ids"]
         assert side.tokens.tolist() == plain[0]
         posts = side.fenceposts(0).tolist()
-        words = [
-            tokenizer.decode(plain[0][start:stop]).strip()
-            for start, stop in pairwise(posts)
-        ]
+        words = [tokenizer.decode(plain[0][start:stop]).strip() for start, stop in pairwise(posts)]
         assert " ".join(words).replace(" ,", ",") == texts[0]
     in_tokens = unit_corpus(data, Frames.of(tokenizer), None)
     assert in_tokens.source.units.tolist() == [len(corpus.source.tokens)]
