@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
-def tracker(quiet: bool) -> Callable[[Sequence[Any], str], Iterator[Any]]:
+def tracker(quiet: bool) -> Any:
     """Return a function that goes through items with a bar, if stderr is a terminal."""
 
     def go_through(items: Sequence[Any], description: str) -> Iterator[Any]:

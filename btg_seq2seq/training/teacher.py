@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from transformers import Seq2SeqTrainingArguments
 
@@ -15,7 +16,6 @@ from btg_seq2seq.derivations.lexical import (
     TaughtCorpus,
 )
 from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
-from btg_seq2seq.derivations.lexical.teacher import Track
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import EncodedBitext
 from btg_seq2seq.text.frames import Frames
@@ -33,7 +33,7 @@ def taught_batches(
     frames: Frames,
     data: EncodedBitext,
     say: Callable[[str], None],
-    track: Track,
+    track: Any,
 ) -> TaughtBatches | None:
     """Build the source of taught derivations, if the settings ask for a teacher."""
     objective, batch = config.objective, config.optimisation.batch

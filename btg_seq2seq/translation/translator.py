@@ -206,9 +206,9 @@ class Translator:
         """
         check_pairs(sources, targets)
         read, written = self.tokenize(sources), self.tokenize(targets, side="target")
-        tokens = ([one.tokens for one in side] for side in (read, written))
+        sources_tokens, targets_tokens = ([one.tokens for one in side] for side in (read, written))
         rate = self.settings.segment_rate
-        found = best_derivations(self.model, *tokens, segments, rate)
+        found = best_derivations(self.model, sources_tokens, targets_tokens, segments, rate)
         return [aligned(*pair) for pair in zip(read, written, found, strict=True)]
 
     def read(

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001  letters of many scripts
 """Units: no tokenizer's tokens are cut inside a word or a character, in any script."""
 
 import os
