@@ -100,7 +100,7 @@ def test_help_has_dashes_and_quiet(said, capsys, command):
     text = capsys.readouterr().out
     assert re.findall(r"--[\w.-]*_[\w.-]*", text) == []
     assert "--quiet" in text
-    assert ("--output-file" in text) == (command in PRINTING)
+    assert ("--output-file" in text) == (command in [*PRINTING, "biparse"])
     assert "Literal" not in text
 
 
@@ -130,7 +130,7 @@ def test_documentation_has_dashes():
         ),
         (
             ["align", "M", "a", "b", "--format", "jsno"],
-            "btg align: --format: 'jsno' is not one of pharaoh, json; did you mean json?",
+            "btg align: --format: 'jsno' is not one of pharaoh, json, phrases; did you mean json?",
         ),
         (["evaluate", "M", "a", "b", "--json"], "btg evaluate: --json is now --format json"),
         (

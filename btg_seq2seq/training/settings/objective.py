@@ -84,8 +84,8 @@ class ObjectiveSettings:
     score."""
 
     taught_steps: int | None = None
-    """Steps in which derivations are the teacher's, after those of flat_steps and uniform_steps.
-    Defaults to the whole run."""
+    """Steps in which derivations are the teacher's, after whole sentences and uniformly drawn
+    derivations. Defaults to the whole run."""
 
     fading_steps: int = 0
     """Steps after that in which fewer and fewer batches are the teacher's, and the rest are left to
