@@ -52,7 +52,9 @@ def phrase_log_prob(model, source, start, stop, target):
     input_ids = torch.tensor([source])
     pair = model.read(input_ids, torch.ones_like(input_ids), labels).pair
     pairs = PhrasePairs(
-        torch.tensor([[0, len(target)]]), torch.tensor([[[start, stop]]]), torch.tensor([1])
+        torch.tensor([[0, int(pair.target.units)]]),
+        torch.tensor([[[start, stop]]]),
+        torch.tensor([1]),
     )
     return model.phrase_log_probs(pair, pairs)[0, 0].item()
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import torch
@@ -44,8 +44,11 @@ class Case:
         args = (self.length, self.segments, self.scores, begins, counts, self.log_counts)
         return Chart(*args)
 
-    def derivations(self):
-        """(string, log mass, leaves) of every tree with every choice of phrases."""
+    def derivations(self, meets=lambda before, after: True):
+        """(string, log mass, leaves) of every tree with every choice of phrases.
+
+        Neighbours in the target must be able to meet.
+        """
         whole = self.table[(0, self.length)]
         for string, log_prob in whole.items():
             yield string, self.log_counts[0] + log_prob, [(0, self.length)]
@@ -57,13 +60,15 @@ class Case:
                 if not all(leaf in self.table for leaf in leaves):
                     continue
                 for choice in product(*(self.table[leaf].items() for leaf in leaves)):
+                    if not all(meets(one[-1], two[0]) for (one, _), (two, _) in pairwise(choice)):
+                        continue
                     string = tuple(token for part, _ in choice for token in part)
                     log_prob = sum(log_prob for _, log_prob in choice)
                     yield string, self.log_counts[n - 1] + weight + log_prob, leaves
 
-    def enumerate(self):
+    def enumerate(self, *meets):
         masses, best = defaultdict(list), {}
-        for string, mass, leaves in self.derivations():
+        for string, mass, leaves in self.derivations(*meets):
             masses[string].append((mass, len(leaves)))
             if string not in best or mass > best[string]:
                 best[string] = mass

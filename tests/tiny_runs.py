@@ -35,6 +35,8 @@ def tiny_config(directory, dropout=0.1, flat=False, **optimisation):
         output=str(directory),
         tokenizer=TokenizerConfig("word"),
         model=ModelConfig(**SIZE, dropout=dropout),
-        objective=ObjectiveSettings(flat_weight=1.0 if flat else 0.5, samples=2, uniform_steps=0),
+        objective=ObjectiveSettings(
+            flat_weight=1.0 if flat else 0.5, samples=2, uniform_steps=0, teacher="none"
+        ),
         optimisation=OptimisationConfig(**(defaults | optimisation)),
     )

@@ -54,16 +54,20 @@ def check_provenance(translation):
         assert translation.text == ""
         return
     phrases = derivation.phrases
-    assert tuple(phrase.tokens for phrase in phrases) == derivation.tree.phrases
+    assert tuple(phrase.units for phrase in phrases) == derivation.tree.phrases
     texts = [translation.text[slice(*phrase.target_span)] for phrase in phrases]
     assert "".join(texts) == translation.text
     assert [text.strip() for text in texts] == [phrase.target for phrase in phrases]
-    in_source_order = sorted(phrases, key=lambda phrase: phrase.tokens)
+    in_source_order = sorted(phrases, key=lambda phrase: phrase.units)
     sources = [translation.source[slice(*phrase.source_span)] for phrase in in_source_order]
     assert "".join(sources) == translation.source
-    assert in_source_order[0].tokens[0] == 0
+    # No phrase begins or ends inside a word.
+    begins = {word.start for word in words_of(translation.source)}
+    starts = [phrase.source_span[0] for phrase in in_source_order[1:]]
+    assert {start for start in starts if translation.source[start:].strip()} <= begins
+    assert in_source_order[0].units[0] == 0
     for first, second in pairwise(in_source_order):
-        assert first.tokens[1] == second.tokens[0]
+        assert first.units[1] == second.units[0]
     assert translation.log_prob <= 1e-9
     assert Translation.from_json(translation.to_json()) == translation
 
@@ -73,8 +77,8 @@ def same(first, second):
     assert first.log_prob == pytest.approx(second.log_prob, abs=1e-4)
     assert first.derivation == second.derivation or (
         first.derivation.tree == second.derivation.tree
-        and [p.tokens for p in first.derivation.phrases]
-        == [p.tokens for p in second.derivation.phrases]
+        and [p.units for p in first.derivation.phrases]
+        == [p.units for p in second.derivation.phrases]
     )
 
 

@@ -19,9 +19,9 @@ from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.formats import AlignedPair, formats_for
 
 DESCRIPTION = """Print how the phrases of each sentence pair correspond, one pair per line: the most
-probable tree with this many phrases and, along it, the most probable target phrases; as word
-alignments 0-0 1-2 (all words of two phrases that translate each other), or as JSON with tree and
-phrases. A pair with an empty side, or too long for the grammar, has none."""
+probable tree and, along it, the most probable target phrases; as word alignments 0-0 1-2 (all words
+of two phrases that translate each other), as phrases, or as JSON with tree and phrases. A pair with
+an empty side, or too long for the grammar, has none."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,7 +31,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("target", help="their translations")
     add_format_option(parser, AlignedPair)
     parser.add_argument(
-        "--segments", type=int | None, help="phrases per sentence; as many as the model allows"
+        "--segments",
+        type=int | None,
+        help="phrases per sentence; the most probable number from two on",
     )
     parser.add_argument("--chunk", type=int, default=1024, help="pairs aligned at a time")
     add_output_option(parser)

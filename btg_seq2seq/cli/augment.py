@@ -1,66 +1,88 @@
-"""``btg augment``: a model's own phrases, recombined to new sentence pairs for any toolkit."""
+"""``btg augment``: the phrases of a bitext, recombined to new sentence pairs for any toolkit.
+
+The phrases are those that a model finds or, with ``--lexical``, those of the lexical teacher.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import Namespace
 
+from btg_seq2seq.checks import at_least
 from btg_seq2seq.console.arguments import (
+    add_quiet_option,
     check_options,
     checked_pairs,
     command_parser,
     load_translator,
+    silence_libraries,
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import check_outputs
+from btg_seq2seq.console.progress import tracker
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.text import Bitext, read_lines, write_lines
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from btg_seq2seq.derivations.corpus import DerivationCorpus
+    from btg_seq2seq.text import EncodedBitext
+
+    Derived = tuple[DerivationCorpus, EncodedBitext, Any, Tensor | None]
 
 OUTPUTS = ("--output-source", "--output-target")
+LEXICAL = "--lexical"
+SUBWORDS = (
+    4000  # of the tokenizer that is trained without a model: pieces, where there are no spaces
+)
 
-DESCRIPTION = """Make new sentence pairs by swapping the aligned phrases that a model finds in a
-bitext. The result is plain text, one sentence per line, for any toolkit."""
+DESCRIPTION = """Make new sentence pairs by swapping the aligned phrases of a bitext. The result is
+plain text, one sentence per line, for any toolkit. A model finds the phrases: btg augment MODEL
+SOURCE TARGET. Without a model, word translation tables find them: btg augment --lexical SOURCE
+TARGET."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write recombined bitext; say on stderr what it took."""
-    options = _parser().parse_args(arguments)
-    check_options(options)
+    is_lexical = LEXICAL in arguments
+    options = _parser(is_lexical).parse_args(arguments)
+    if is_lexical:
+        for name in ("threads", "count"):
+            at_least(1, f"--{name}", options[name])
+    else:
+        check_options(options)
     outputs = {name: options[name.strip("-").replace("-", "_")] for name in OUTPUTS}
-    check_outputs(outputs, [options.source, options.target, *options.exclude], options.model)
+    inputs = [options.source, options.target, *options.exclude]
+    check_outputs(outputs, inputs, options.get("model"))
     settings = RecombinationSettings(rate=options.rate, overlap=options.overlap, rare=options.rare)
     excluded = [line for path in options.exclude for line in read_lines(path)]
     bitext = Bitext.from_files(options.source, options.target)
     if not len(bitext):
         raise UserError(f"{options.source} is empty: there is nothing to recombine")
-    return _augment(options, bitext, settings, excluded)
-
-
-def _augment(
-    options: Namespace, bitext: Bitext, settings: RecombinationSettings, excluded: list[str]
-) -> int:
     messages = Messages("augment", options.quiet)
-    wanted = len(bitext) if options.count is None else options.count
+    derive = _lexical if is_lexical else _by_model
+    return _augment(options, settings, excluded, messages, derive(options, bitext, messages))
+
+
+def _by_model(options: Namespace, bitext: Bitext, messages: Messages) -> Derived:
+    """The derivations that a model finds."""
     translator = load_translator(options, messages)
-    from btg_seq2seq.recombination.augment import augment
     from btg_seq2seq.recombination.collect import collect_derivations
-    from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
-    from btg_seq2seq.recombination.slots import continuing_tokens
     from btg_seq2seq.text.frames import Frames
+    from btg_seq2seq.text.units import continuing_tokens
     from btg_seq2seq.training.data import encode
 
     deque(checked_pairs(translator, bitext, options), maxlen=0)
     model, tokenizer = translator.model, translator.tokenizer
+    continuing_tokens(tokenizer)  # refuses what does not mark words
     longest = model.backbone.family.longest(model.backbone.model.config)
-    continuing = continuing_tokens(tokenizer)  # refuses what does not mark words
     examples = encode(bitext, tokenizer, Frames.of(tokenizer), longest, "skip")
     messages.say(examples.summary())
     derivations = collect_derivations(
@@ -69,14 +91,47 @@ def _augment(
         batch_size=options.batch_size,
         segment_rate=options.segment_rate,
         seed=options.seed,
-        track=partial(_track, options.quiet),
+        track=tracker(options.quiet),
     )
+    return derivations, examples, tokenizer, model.unit_table
+
+
+def _lexical(options: Namespace, bitext: Bitext, messages: Messages) -> Derived:
+    """The derivations of the lexical teacher, with a tokenizer trained on the bitext."""
+    silence_libraries(options.quiet)
+    from btg_seq2seq.recombination.lexical import lexical_derivations
+    from btg_seq2seq.text import encode_bitext, train_tokenizer
+    from btg_seq2seq.text.units import unit_table
+
+    tokenizer = train_tokenizer("bpe", [*bitext.source, *bitext.target], SUBWORDS)
+    examples = encode_bitext(bitext, tokenizer)
+    messages.say(examples.summary())
+    threads = options.threads or os.cpu_count() or 1
+    track = tracker(options.quiet)
+    derivations = lexical_derivations(examples, tokenizer, threads=threads, track=track)
+    return derivations, examples, tokenizer, unit_table(tokenizer)
+
+
+def _augment(
+    options: Namespace,
+    settings: RecombinationSettings,
+    excluded: list[str],
+    messages: Messages,
+    derived: Derived,
+) -> int:
+    from btg_seq2seq.recombination.augment import augment
+    from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
+    from btg_seq2seq.text.units import continuing_tokens
+
+    derivations, examples, tokenizer, table = derived
+    wanted = examples.lines if options.count is None else options.count
     recombiner = Recombiner(
         derivations,
         examples,
         settings,
         HeldOut(excluded, tokenizer),
-        continuing,
+        continuing_tokens(tokenizer),
+        table,
     )
     new = augment(recombiner, tokenizer, wanted, options.seed)
     if not new.pairs and new.unknown:
@@ -100,9 +155,7 @@ def _augment(
     coincidences = recombiner.tries.coincidences
     messages.say(f"{coincidences} coincidences with excluded sources, none of them written")
     if without := derivations.without_tree:
-        messages.say(
-            f"{without} sentences are too long for trees (max_grammar_length) and gave no phrases"
-        )
+        messages.say(f"{without} sentences are too long for trees and gave no phrases")
     if new.unknown:
         messages.say(
             f"{new.unknown} pairs left out because of words that the tokenizer does not know"
@@ -110,18 +163,16 @@ def _augment(
     return 0
 
 
-def _track(quiet: bool, batches: Sequence[T], description: str) -> Iterable[T]:
-    """Go through batches with a bar, if stderr is a terminal."""
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    is_hidden = quiet or not console.is_terminal
-    return track(batches, description, console=console, disable=is_hidden)
-
-
-def _parser() -> OptionParser:
-    parser = command_parser("augment", DESCRIPTION, decoding=False)
+def _parser(is_lexical: bool) -> OptionParser:
+    if is_lexical:
+        parser = OptionParser("btg augment", description=DESCRIPTION)
+        parser.add_argument("--threads", type=int | None, help="threads to compute with; all")
+        add_quiet_option(parser)
+    else:
+        parser = command_parser("augment", DESCRIPTION, decoding=False)
+    parser.add_argument(
+        LEXICAL, action="store_true", help="find phrases with word translation tables, not a model"
+    )
     parser.add_argument("source", help="source sentences, one per line")
     parser.add_argument("target", help="their translations")
     parser.add_argument(OUTPUTS[0], required=True, help="file for the new sources")
@@ -134,12 +185,13 @@ def _parser() -> OptionParser:
         help="files with sources that must not be made, such as those of test sets",
     )
     parser.add_argument("--seed", type=int, default=0, help="what decides all that is random")
-    parser.add_argument("--batch-size", type=int, default=64, help="sentences parsed at a time")
-    parser.add_argument(
-        "--segment-rate",
-        type=float | None,
-        help="draw the number of phrases of a sentence with "
-        "this rate, rather than cut it into as many as possible",
-    )
+    if not is_lexical:
+        parser.add_argument("--batch-size", type=int, default=64, help="sentences parsed at a time")
+        parser.add_argument(
+            "--segment-rate",
+            type=float | None,
+            help="draw the number of phrases of a sentence with this rate, rather than cut it into "
+            "as many as possible",
+        )
     parser.add_class_arguments(RecombinationSettings)
     return parser

@@ -26,6 +26,8 @@ COMMANDS: dict[str, Command] = {
         "evaluate": "score translations of a test set",
         "score": "probability of given translations",
         "align": "word alignments of a bitext",
+        "biparse": "aligned phrases of any bitext, without a model",
+        "draw": "pictures of derivations",
         "phrase-table": "the phrase pairs that a model knows",
         "augment": "new sentence pairs, recombined from the phrases of a bitext",
     }.items()

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--segments",
         type=int | None,
-        help="phrases per sentence, with translations; as many as the model allows",
+        help="phrases per sentence, with translations; the most probable number from two on",
     )
     parser.add_argument("--chunk", type=int, default=256, help="lines read at a time")
     add_format_option(parser, PhraseTableEntry)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +32,7 @@ from btg_seq2seq.console.lines import (
 )
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output, check_outputs
+from btg_seq2seq.drawing.terminal import explained
 from btg_seq2seq.errors import UsageError
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import write_lines
@@ -43,6 +47,7 @@ that goes in. Rules say how phrases must be translated: a file has the columns s
 and several targets are separated by |||. A Moses phrase table is a file of preferred rules. What
 rules could not do is reported on stderr."""
 
+PAPER = 100  # columns where there is no terminal
 ADVICE = "; --unused FILE lists all of them"
 
 
@@ -59,16 +64,17 @@ def main(arguments: Sequence[str]) -> int:
     if options.unused is not None:
         write_lines(options.unused, rules.problems)  # an error now, if it cannot be written
     messages = Messages("translate", options.quiet)
-    output_format = formats_for(TranslatedLine)[options.format]
-    is_cky = options.mode == "cky" or (options.mode is None and len(rules) > 0)
+    output_format = _format(options)
+    mode: Literal["flat", "cky"] = "cky" if options.explain or len(rules) else "flat"
+    mode = options.mode or mode
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
-        translator = load_translator(options, messages, uses_grammar=is_cky)
+        translator = load_translator(options, messages, uses_grammar=mode == "cky")
         messages.say_all(rules.problems, ADVICE)
         notices = messages.kind("" if output_format.fields else "; --format jsonl has all")
         task = bar.add_task("translating", total=None)
         for chunk in in_chunks(_lines(options, translator, output_format), options.chunk):
             texts = [line.text for line in chunk]
-            found = translator.translate(texts, options.mode, rules, options.nbest)
+            found = translator.translate(texts, mode, rules, options.nbest)
             for line, translation in zip(chunk, found, strict=True):
                 for message in filter(None, [translation.fallback, *translation.notices]):
                     notices.say(f"line {line.number}: {message}")
@@ -78,6 +84,22 @@ def main(arguments: Sequence[str]) -> int:
         notices.close()
         tell_unused(messages, rules, options.unused, ADVICE)
     return 0
+
+
+def _format(options: Namespace) -> OutputFormat:
+    """Return the format that was asked for; ``--explain`` is one for people."""
+    if not options.explain:
+        return formats_for(TranslatedLine)[options.format]
+    if "format" in options.given:
+        raise UsageError("--explain is for people, and --format for programs: use one of them")
+    is_terminal = options.output_file in (None, "-") and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else PAPER
+    colour = is_terminal and "NO_COLOR" not in os.environ
+
+    def lines(line: TranslatedLine) -> list[str]:
+        return explained(line.translation, width, colour=colour)
+
+    return OutputFormat("explain", TranslatedLine, "derivations in boxes", lines)
 
 
 def _lines(
@@ -119,6 +141,12 @@ def _parser() -> OptionParser:
         "output has itself, such as text, is an error",
     )
     add_format_option(parser, TranslatedLine)
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="draw every translation in the terminal: its phrases in boxes, and the tree between "
+        "them; with --mode cky unless given",
+    )
     add_output_option(parser)
     parser.add_argument(
         "--unused",

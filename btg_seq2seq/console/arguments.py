@@ -56,11 +56,18 @@ def command_parser(
     description: str,
     *,
     decoding: bool = True,
+    model_option: bool = False,
     moved: Mapping[str, str] | None = None,
 ) -> OptionParser:
-    """A parser with the options of every command that uses a model."""
+    """A parser with the options of every command that uses a model.
+
+    With ``model_option``, the command also works without one, and ``--model`` names it.
+    """
     parser = CommandParser(f"btg {name}", description=description, moved=moved)
-    parser.add_argument("model", help="directory of a trained model")
+    if model_option:
+        parser.add_argument("--model", metavar="DIRECTORY", help="directory of a trained model")
+    else:
+        parser.add_argument("model", help="directory of a trained model")
     parser.add_argument("--device", default="cpu", help="where to compute, as torch names it")
     parser.add_argument("--threads", type=int | None, help="threads to compute with")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Rules at the level of tokens: source spans with given translations.
+"""Rules at the level of units and tokens: source spans with given translations.
 
 ``translation`` finds them in texts; the chart obeys them.
 """
@@ -18,7 +18,7 @@ class RuleSpan:
     """A source span with given translations.
 
     Args:
-        start, stop: source tokens ``[start, stop)``, not counting the frame of the sentence.
+        start, stop: source units ``[start, stop)``.
         targets: translations, each a tuple of one or more tokens.
         rule: number of the rule, which results refer to.
         mode: ``"force"``: the span is a phrase and becomes one of the targets, chosen by the
@@ -37,7 +37,7 @@ class RuleSpan:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.stop:
-            raise ValueError(f"rule {self.rule}: {self.start}:{self.stop} is not a span of tokens")
+            raise ValueError(f"rule {self.rule}: {self.start}:{self.stop} is not a span of words")
         if not self.targets or not all(self.targets):
             raise ValueError(f"rule {self.rule}: it needs targets, each of one or more tokens")
         if self.mode not in ("force", "prefer"):
@@ -56,13 +56,13 @@ def check_spans(sentence: int, length: int, spans: Sequence[RuleSpan]) -> None:
     for span in spans:
         if span.stop > length:
             raise ValueError(
-                f"sentence {sentence}: rule {span.rule} covers tokens {span.start}:{span.stop}, "
+                f"sentence {sentence}: rule {span.rule} covers words {span.start}:{span.stop}, "
                 f"but the sentence has {length}"
             )
     for first, second in pairwise(forced(spans)):
         if second.start < first.stop:
             raise ValueError(
-                f"sentence {sentence}: rule {first.rule} forces tokens {first.start}:{first.stop} "
+                f"sentence {sentence}: rule {first.rule} forces words {first.start}:{first.stop} "
                 f"and rule {second.rule} forces {second.start}:{second.stop}; leave one of them out"
             )
 
@@ -82,7 +82,7 @@ def forced(spans: Sequence[RuleSpan]) -> list[RuleSpan]:
 
 
 def fewest_phrases(length: int, limit: int, spans: Sequence[RuleSpan]) -> int:
-    """Return the fewest phrases of at most ``limit`` tokens that include the forced spans."""
+    """Return the fewest phrases of at most ``limit`` units that include the forced spans."""
     count, position = 0, 0
     for span in forced(spans):
         count += 1 - (-(span.start - position) // limit)

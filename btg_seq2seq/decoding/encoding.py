@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from btg_seq2seq.model.reading import Side
+from btg_seq2seq.grammar import Span
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.units import fenceposts_of
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,32 @@ class Source:
     tokens: Tensor  # [framed]
     encoded: Tensor | None  # [framed, hidden]
     begin: int  # first token after the frame's prefix
-    length: int  # number of tokens without the frame
+    posts: Sequence[int]  # where units meet, in tokens without the frame
 
     @classmethod
-    def of(cls, model: BTGSeq2Seq, tokens: Sequence[int]) -> Source:
-        """Make a sentence that is not encoded yet."""
+    def of(
+        cls, model: BTGSeq2Seq, tokens: Sequence[int], posts: Sequence[int] | None = None
+    ) -> Source:
+        """Make a sentence that is not encoded yet; its units are the model's unless given."""
         config = model.config
-        frame = len(config.prefix) + len(config.suffix)
-        return cls(to_device(model, tokens), None, len(config.prefix), len(tokens) - frame)
+        begin, end = len(config.prefix), len(tokens) - len(config.suffix)
+        if posts is None:
+            posts = fenceposts_of(model.unit_table, tokens[begin:end])
+        return cls(to_device(model, tokens), None, begin, posts)
+
+    @property
+    def length(self) -> int:
+        """Number of tokens without the frame."""
+        return self.posts[-1]
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return len(self.posts) - 1
+
+    def in_tokens(self, start: int, stop: int) -> Span:
+        """Turn a span of units into a span of tokens."""
+        return self.posts[start], self.posts[stop]
 
     @property
     def states(self) -> Tensor:
@@ -84,12 +103,14 @@ def phrase_states(
 ) -> tuple[Tensor, Tensor]:
     """Return states ``[phrases, longest, hidden]`` of spans ``(source, start, stop)``, and a mask.
 
-    These are the states with which ``model.phrase_log_probs`` scores phrase pairs: slices of the
-    sentence's states or, with ``phrase_encoding: alone``, those of the phrase encoded by itself.
+    Spans count units. These are the states with which ``model.phrase_log_probs`` scores phrase
+    pairs: slices of the sentence's states or, with ``phrase_encoding: alone``, those of the phrase
+    encoded by itself.
     """
+    slices = [(source, slice(*source.in_tokens(i, k))) for source, i, k in phrases]
     if model.config.phrase_encoding == "sentence":
-        return padded_states([source.unframed_states[i:k] for source, i, k in phrases])
-    tokens = [source.unframed_tokens[i:k] for source, i, k in phrases]
+        return padded_states([source.unframed_states[part] for source, part in slices])
+    tokens = [source.unframed_tokens[part] for source, part in slices]
     lengths = torch.tensor([len(row) for row in tokens], device=model.device)
     padded = pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad)
-    return model.encode_alone(Side(padded, lengths))
+    return model.encode_alone(padded, lengths)

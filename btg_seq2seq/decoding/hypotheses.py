@@ -11,7 +11,7 @@ from btg_seq2seq.derivations.derivation import Derivation, PhrasePair
 
 @dataclass(frozen=True)
 class TranslatedPhrase:
-    """A source phrase ``[start, stop)`` and its translation.
+    """A source phrase, units ``[start, stop)``, and the tokens of its translation.
 
     ``log_prob`` is that of the phrase translator. It is 0 for a preferred rule; where a forced rule
     has several targets, it is the share of this one. ``rule`` is the number of the rule that gave
@@ -29,10 +29,11 @@ class TranslatedPhrase:
 class Hypothesis:
     """A translation of a sentence, without the tokens that start and end a sentence.
 
-    ``log_prob`` of a flat hypothesis is ``log p(y | x)``; of one from the chart, the log of the
-    summed probabilities of all its derivations in the chart. ``derivation`` is the best of these,
-    and ``log_best`` its log-probability, if that is not ``log_prob``. ``segment_posterior[n - 1]``
-    is the share of derivations with n phrases.
+    Source phrases of its derivation count units, and target phrases count ``tokens``. ``log_prob``
+    of a flat hypothesis is ``log p(y | x)``; of one from the chart, the log of the summed
+    probabilities of all its derivations in the chart. ``derivation`` is the best of these, and
+    ``log_best`` its log-probability, if that is not ``log_prob``. ``segment_posterior[n - 1]`` is
+    the share of derivations with n phrases.
     """
 
     tokens: Tokens
@@ -73,7 +74,7 @@ class Hypothesis:
         log_prob: float,
         segment_posterior: Sequence[float] = (1.0,),
     ) -> Hypothesis:
-        """Build the translation of a sentence of ``length`` tokens as one phrase."""
+        """Build the translation of a sentence of ``length`` units as one phrase."""
         derivation = Derivation.whole(length, len(tokens), log_prob)
         return cls(tokens, log_prob, derivation, None, segment_posterior)
 

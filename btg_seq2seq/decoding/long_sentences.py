@@ -10,11 +10,13 @@ import numpy as np
 
 from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.hypotheses import Hypothesis, TranslatedPhrase
+from btg_seq2seq.decoding.phrase_translator import UnitTable
 from btg_seq2seq.grammar import Span
+from btg_seq2seq.text.units import begins_unit
 
 
 def cut_around(length: int, limit: int, forced_spans: Sequence[RuleSpan]) -> list[Span]:
-    """Cut a sentence at the forced spans, and the rest into even pieces of ``limit`` tokens."""
+    """Cut a sentence at the forced spans, and the rest into even pieces of ``limit`` units."""
     pieces: list[Span] = []
     position = 0
     ends = [(span.start, span.stop) for span in forced_spans]
@@ -53,31 +55,45 @@ class _Prefix:
 
 
 def in_source_order(
-    choices: Sequence[Sequence[TranslatedPhrase]], beam_size: int
+    choices: Sequence[Sequence[TranslatedPhrase]],
+    beam_size: int,
+    unit_table: UnitTable | None = None,
 ) -> list[Hypothesis]:
     """Find the best strings, best first, of phrases with several translations each.
 
     The probabilities of all derivations of a string are added up. Time is linear in the number of
-    phrases, since no string is ever copied.
+    phrases, since no string is ever copied. With a ``unit_table``, phrases meet between units of
+    the target if any can.
     """
     # The number of a string, by that of the string without its last token, and that token.
     numbers: dict[tuple[int, int], int] = {}
     beam = [_Prefix(0, 0.0, 0.0)]
     for phrase in choices:
+        pairs = [(prefix, choice) for prefix in beam for choice in phrase]
+        if unit_table is not None:
+            pairs = [pair for pair in pairs if _may_meet(*pair, unit_table)] or pairs
         longer: dict[int, _Prefix] = {}
-        for prefix in beam:
-            for choice in phrase:
-                string = prefix.string
-                for token in choice.tokens:
-                    string = numbers.setdefault((string, token), len(numbers) + 1)
-                mass, best = prefix.log_mass + choice.log_prob, prefix.log_best + choice.log_prob
-                own = _Prefix(string, mass, best, choice, prefix)
-                if string in longer:
-                    other = longer[string]
-                    better = own if own.log_best > other.log_best else other
-                    own = replace(better, log_mass=float(np.logaddexp(mass, other.log_mass)))
-                longer[string] = own
+        for prefix, choice in pairs:
+            string = prefix.string
+            for token in choice.tokens:
+                string = numbers.setdefault((string, token), len(numbers) + 1)
+            mass, best = prefix.log_mass + choice.log_prob, prefix.log_best + choice.log_prob
+            own = _Prefix(string, mass, best, choice, prefix)
+            if string in longer:
+                other = longer[string]
+                better = own if own.log_best > other.log_best else other
+                own = replace(better, log_mass=float(np.logaddexp(mass, other.log_mass)))
+            longer[string] = own
         beam = sorted(longer.values(), key=lambda prefix: -prefix.log_mass)[:beam_size]
     return [
         Hypothesis.from_phrases(prefix.phrases, prefix.log_mass, prefix.log_best) for prefix in beam
     ]
+
+
+def _may_meet(prefix: _Prefix, choice: TranslatedPhrase, unit_table: UnitTable) -> bool:
+    """Return whether a phrase begins a unit behind those before it."""
+    if prefix.last is None or not prefix.last.tokens or not choice.tokens:
+        return True
+    edge = prefix.last.tokens[-1], choice.tokens[0]
+    # Tokens that are in no vocabulary stand for targets of rules.
+    return max(edge) >= len(unit_table) or bool(begins_unit(*(unit_table[token] for token in edge)))

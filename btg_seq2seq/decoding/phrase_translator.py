@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+UnitTable = NDArray[np.uint8]
 Tokens = tuple[int, ...]
 SentenceSpan = tuple[int, int, int]  # rank of a sentence, start and stop in it
 
@@ -23,15 +24,18 @@ SentenceSpan = tuple[int, int, int]  # rank of a sentence, start and stop in it
 class PhraseTranslator(ABC):
     """Translates and scores some source sentences and their phrases.
 
-    Sentences are named by their rank, phrases by a ``SentenceSpan``. Positions count the tokens of
-    a sentence, without those that frame it; target strings have no start and end tokens either. A
-    result may not depend on the other sentences and phrases of a call.
+    Sentences are named by their rank, phrases by a ``SentenceSpan``. Positions count the units of
+    a sentence; target strings are tokens, without those that start and end a sentence. A result may
+    not depend on the other sentences and phrases of a call.
 
     Attributes:
-        lengths: number of tokens of each sentence.
+        lengths: number of units of each sentence.
+        unit_table: start and end of each target token, see ``text.units``: phrases meet only
+            between units. ``None`` if they may meet anywhere.
     """
 
     lengths: Sequence[int]
+    unit_table: UnitTable | None = None
 
     @abstractmethod
     def translate_sentences(self, sentences: Sequence[int]) -> KBest:
@@ -77,8 +81,8 @@ class PhraseTranslator(ABC):
         """Return whether ``translate_sentences`` could ever find this translation."""
         return True
 
-    def longest_output(self, length: int, phrases: int = 1) -> int:
-        """Return the most target tokens of ``phrases`` phrases with ``length`` tokens together."""
+    def longest_output(self, sentence: int, phrases: int = 1) -> int:
+        """Return the most target tokens of a sentence that is cut into ``phrases`` phrases."""
         return sys.maxsize
 
 

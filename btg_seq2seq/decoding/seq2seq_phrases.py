@@ -48,6 +48,8 @@ class Seq2SeqPhrases(PhraseTranslator):
         model: the model.
         sources: token ids of the sentences with the frame that the tokenizer gives them.
         settings: beam size, limits of length and sizes of batches; defaults to the model's own.
+        posts: where the units of each sentence meet, in tokens without the frame; defaults to the
+            model's own units.
     """
 
     def __init__(
@@ -55,11 +57,15 @@ class Seq2SeqPhrases(PhraseTranslator):
         model: BTGSeq2Seq,
         sources: Sequence[Sequence[int]],
         settings: DecodingSettings | None = None,
+        posts: Sequence[Sequence[int]] | None = None,
     ) -> None:
         check_sources(model, sources)
         self.model, self.settings = model, settings or model.decoding
-        self.sources = [Source.of(model, tokens) for tokens in sources]
-        self.lengths = [source.length for source in self.sources]
+        if model.unit_table is not None:
+            self.unit_table = model.unit_table.cpu().numpy()
+        given = [None] * len(sources) if posts is None else posts
+        self.sources = [Source.of(model, *own) for own in zip(sources, given, strict=True)]
+        self.lengths = [source.units for source in self.sources]
         self._tokens = [tuple(source.unframed_tokens.tolist()) for source in self.sources]
 
     @property
@@ -77,19 +83,23 @@ class Seq2SeqPhrases(PhraseTranslator):
         if self.model.config.phrase_encoding == "sentence":
             return phrase
         sentence, start, stop = phrase
-        return self._tokens[sentence][start:stop]
+        return self._tokens[sentence][slice(*self.sources[sentence].in_tokens(start, stop))]
 
-    def longest_output(self, length: int, phrases: int = 1) -> int:
+    def longest_output(self, sentence: int, phrases: int = 1) -> int:
         """Return the limit of the settings; each phrase is rounded up and has its own extra."""
-        settings = self.settings
+        settings, length = self.settings, self.sources[sentence].length
         return settings.longest_output(length) + (phrases - 1) * (settings.max_output_extra + 1)
+
+    def _length(self, phrase: SentenceSpan) -> int:
+        """The number of tokens of a phrase."""
+        sentence, start, stop = phrase
+        first, last = self.sources[sentence].in_tokens(start, stop)
+        return last - first
 
     def can_write(self, sentence: int, target: Tokens) -> bool:
         """Return whether a target has no special tokens and is within the limits of length."""
         level = Level.sentence(self.model.backbone)
-        longest = level.longest(
-            self.model.backbone, self.settings.longest_output(self.lengths[sentence])
-        )
+        longest = level.longest(self.model.backbone, self.longest_output(sentence))
         return len(target) <= longest and not {*target} & {*level.banned, level.end}
 
     def translate_sentences(self, sentences: Sequence[int]) -> KBest:
@@ -98,9 +108,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         with evaluating(self.model):
             for rows in self._sentence_batches(sentences):
                 states, mask = self._sentence_states([sentences[row] for row in rows])
-                limits = [
-                    self.settings.longest_output(self.lengths[sentences[row]]) for row in rows
-                ]
+                limits = [self.longest_output(sentences[row]) for row in rows]
                 level = Level.sentence(self.model.backbone)
                 limit = torch.tensor(limits, device=states.device)
                 beams = beam_search(self.model.backbone, level, states, mask, limit, self.settings)
@@ -110,7 +118,7 @@ class Seq2SeqPhrases(PhraseTranslator):
     def translate_phrases(self, phrases: Sequence[SentenceSpan]) -> KBest:
         """Translate phrases in batches of similar length."""
         backbone, settings = self.model.backbone, self.settings
-        lengths = [stop - start for _, start, stop in phrases]
+        lengths = [self._length(phrase) for phrase in phrases]
         found = []
         with evaluating(self.model):
             for rows in length_batches(lengths, settings, most_rows(backbone, settings)):
@@ -154,8 +162,8 @@ class Seq2SeqPhrases(PhraseTranslator):
         level = Level.phrase(backbone)
         forbidden = {*level.banned, level.end}
         usable: dict[int, Tokens] = {}
-        for row, ((_, start, stop), target) in enumerate(zip(phrases, targets, strict=True)):
-            limit = level.longest(backbone, self.settings.longest_output(stop - start))
+        for row, (phrase, target) in enumerate(zip(phrases, targets, strict=True)):
+            limit = level.longest(backbone, self.settings.longest_output(self._length(phrase)))
             prefix = target[:limit]
             end = next((at for at, token in enumerate(prefix) if token in forbidden), len(prefix))
             if end > 0:
@@ -199,14 +207,18 @@ class Seq2SeqPhrases(PhraseTranslator):
         while len(result) < len(sources):
             # Few at a time where they are long: there are about length^3 / 6 splits.
             first = len(result)
-            longest = max(source.length for source in sources[first:])
+            longest = max(source.units for source in sources[first:])
             some = sources[first : first + max(1, MOST_SPLITS // max(1, split_count(longest)))]
             states, _ = padded_states([source.unframed_states for source in some])
-            lengths = [source.length for source in some]
-            scores = self.model.prior(states, lengths).double()
+            lengths = torch.tensor([source.length for source in some], device=states.device)
+            units = [source.units for source in some]
+            posts = lengths[:, None].repeat(1, max(units) + 1)
+            for row, source in zip(posts, some, strict=True):
+                row[: len(source.posts)] = torch.tensor(source.posts)
+            scores = self.model.prior(states, lengths, posts).double()
             finite = scores.nan_to_num(0.0, LARGEST_SCORE, -LARGEST_SCORE).cpu().numpy()
             # Copies, so that no sentence keeps the padding of the others.
-            result += [row[: split_count(n)].copy() for row, n in zip(finite, lengths, strict=True)]
+            result += [row[: split_count(n)].copy() for row, n in zip(finite, units, strict=True)]
         return result
 
     def _sentence_batches(self, sentences: Sequence[int]) -> Iterator[list[int]]:

@@ -23,7 +23,7 @@ class SourceGrammar:
         split_scores: returns the log weights ``[splits, 2]`` of the splits of each of the given
             sentences, as ``TreeCRF`` takes them. They must be finite.
         max_segments: most phrases per sentence.
-        max_phrase_length: longest phrase in tokens; ``None`` for no limit.
+        max_phrase_length: longest phrase in units; ``None`` for no limit.
     """
 
     split_scores: Callable[[Sequence[int]], list[Floats]]

@@ -19,7 +19,8 @@ from btg_seq2seq.errors import UserError
 class DerivationCorpus:
     """One derivation per sentence pair of a bitext, or none where there is no tree.
 
-    Only the phrase pairs are kept, in target order: they determine the tree in normal form.
+    Only the phrase pairs are kept, in target order: they determine the tree in normal form. Spans
+    count units.
     """
 
     spans: NDArray[np.int32]  # [phrases, 4]: source start and stop, target start and stop

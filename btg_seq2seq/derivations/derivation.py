@@ -1,6 +1,6 @@
 """The derivation of one sentence pair: a tree over the source, and the target phrases along it.
 
-Positions are tokens, without those that frame a sentence. Training and decoding share this class:
+Positions count units of the sentence, see ``text.units``. Training and decoding share this class:
 a derivation may be drawn, the most probable one, given, collected from a bitext, or decoded.
 ``batch`` has the tensors of many derivations and ``corpus`` the derivations of a whole bitext; the
 words and characters of a derivation are left to ``translation``.
@@ -33,7 +33,7 @@ class PhrasePair(NamedTuple):
 
 @dataclass(frozen=True)
 class Derivation:
-    """A tree over source tokens and, for each of its leaves in target order, a target phrase."""
+    """A tree over source units and, for each of its leaves in target order, a target phrase."""
 
     tree: Tree
     segmentation: Segmentation

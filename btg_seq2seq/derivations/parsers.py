@@ -20,7 +20,7 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 def most_segments(model: BTGSeq2Seq, pair: Pair) -> Tensor:
     """Return the most phrases that each sentence pair can be cut into, ``[batch]``."""
-    shorter = torch.minimum(pair.source.lengths, pair.target.lengths)
+    shorter = torch.minimum(pair.source.units, pair.target.units)
     return shorter.clamp(max=model.config.max_segments)
 
 
@@ -54,11 +54,11 @@ class Parsers:
         """Build both parsers for the given numbers of leaves."""
         limit = model.config.max_phrase_length
         prior, posterior = (
-            TreeCRF(scores, pair.source.lengths, segments, limit)
+            TreeCRF(scores, pair.source.units, segments, limit)
             for scores in (pair.prior_scores, pair.posterior_scores)
         )
         return cls(prior, posterior, pair, limit)
 
     def leaves(self, trees: TreeBatch) -> LeafCRF:
         """Return the distribution over target segmentations along given trees."""
-        return LeafCRF(self.pair.leaf_scores, self.pair.target.lengths, trees, self.limit)
+        return LeafCRF(self.pair.leaf_scores, self.pair.target.units, trees, self.limit)

@@ -17,10 +17,10 @@ from torch import Tensor
 from btg_seq2seq.grammar import LeafCRF, TreeBatch, TreeCRF, splits
 from btg_seq2seq.grammar.packing import split_count
 
-# Share of a boundary's probability at a distance of 0, 1 and 2 tokens, on either side.
+# Share of a boundary's probability at a distance of 0, 1 and 2 units, on either side.
 _SHARES = (0.4, 0.2, 0.1)
 _FLOOR = 1e-4
-FARTHEST = 3  # most tokens by which a single boundary is moved
+FARTHEST = 3  # most units by which a single boundary is moved
 _CELLS = 2**24  # most cells of cubes of fenceposts in memory at a time
 
 
@@ -35,7 +35,7 @@ def moved_trees(crf: TreeCRF, turned: float = 0.0, limit: int | None = None) -> 
 
 
 def one_boundary_moved(trees: TreeBatch, move: Tensor, limits: Tensor) -> TreeBatch:
-    """Move one source boundary of each tree by up to three tokens.
+    """Move one source boundary of each tree by up to three units.
 
     ``move``, ``[batch]``, selects the boundary and the distance: six numbers in a row move the same
     boundary in six ways. A tree is unchanged if a phrase would become empty, or longer than

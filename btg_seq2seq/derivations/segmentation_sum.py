@@ -36,10 +36,11 @@ class Leaves:
 class SegmentationSum:
     """``log sum over segmentations of p(y | x, tree)`` of one tree per row, and samples."""
 
-    scores: Tensor  # [rows, phrases, target + 1, target + 1]: log p(y[a:c] | phrase), no gradient
+    # [rows, phrases, target + 1, target + 1]: log p(y[a:c] | phrase) of units, no gradient
+    scores: Tensor
     totals: Tensor  # [rows, phrases + 1, target + 1]: log weight of y[:c] as the first m phrases
     segments: Tensor  # [rows]
-    lengths: Tensor  # [rows]
+    lengths: Tensor  # [rows]: units of the target
 
     @classmethod
     def of(
@@ -53,7 +54,7 @@ class SegmentationSum:
 
         ``boundaries``, ``[batch, target + 1]``, marks where phrases may meet in each target.
         """
-        lengths = pair.target.lengths[leaves.sentences]
+        lengths = pair.target.units[leaves.sentences]
         scores = _scores(model, pair, leaves, boundaries)
         fenceposts = torch.arange(scores.shape[-1], device=scores.device)
         too_long = fenceposts - fenceposts[:, None] > leaves.limits[:, None, None]
@@ -122,7 +123,7 @@ def _scores(model: BTGSeq2Seq, pair: Pair, leaves: Leaves, boundaries: Tensor) -
     keys = torch.cat([leaves.sentences[:, None, None].expand(*phrases.shape[:2], 1), phrases], 2)
     distinct, inverse = torch.unique(keys[is_phrase], dim=0, return_inverse=True)
     inner = boundaries[distinct[:, 0]].clone()
-    last = pair.target.lengths[distinct[:, 0]]
+    last = pair.target.units[distinct[:, 0]]
     inner[:, 0] = False
     inner.scatter_(1, last[:, None], False)  # [distinct, target + 1]
 
@@ -155,18 +156,20 @@ def _stretches(
     """Log-probability of stretches of the target as translations of each source phrase.
 
     ``[phrases, target + 1, target + 1]``. A stretch begins where ``begins``, ``[phrases, target +
-    1]``, is true, ends at ``ends`` at the latest and has at most ``widest`` tokens, ``[phrases]``.
+    1]``, is true, ends at ``ends`` at the latest and has at most ``widest`` units, ``[phrases]``.
     ``phrases`` are sentence, start and stop.
     """
     target, (sentence, start, stop) = pair.target, phrases.unbind(1)
     longest = target.tokens.shape[1]
     states, mask = model.phrase_states(pair, sentence, start, stop)
-    fenceposts = torch.arange(longest + 1, device=start.device)
+    fenceposts = torch.arange(target.posts.shape[1], device=start.device)
     row, begin = (begins & (fenceposts < ends[:, None])).nonzero().unbind(1)
-    width, order = torch.minimum(ends[row] - begin, widest[row]).sort()
-    row, begin = row[order], begin[order]
+    end = torch.minimum(ends[row], begin + widest[row])
+    first_token = target.posts[sentence[row], begin]
+    width, order = (target.posts[sentence[row], end] - first_token).sort()  # in tokens
+    row, begin, end, first_token = row[order], begin[order], end[order], first_token[order]
     table = states.new_full(
-        (len(sentence), longest + 1, longest + 1),
+        (len(sentence), len(fenceposts), len(fenceposts)),
         -torch.inf,
         dtype=torch.promote_types(states.dtype, torch.float32),
     )
@@ -177,12 +180,13 @@ def _stretches(
         last = first + max(1, int((cost <= _DECODED_TOKENS).sum()))
         chosen = slice(first, last)
         tokens = target.tokens[sentence[row[chosen]]]
-        written = begin[chosen, None] + torch.arange(int(width[last - 1]), device=row.device)
+        written = first_token[chosen, None] + torch.arange(int(width[last - 1]), device=row.device)
         tokens = tokens.gather(1, written.clamp(max=longest - 1))  # [rows, width]
         sums = model.prefix_log_probs(tokens, states[row[chosen]], mask[row[chosen]])
-        inside = written < begin[chosen, None] + width[chosen, None]
-        rows, steps = inside.nonzero().unbind(1)
-        start_of = begin[chosen][rows]
-        table[row[chosen][rows], start_of, start_of + steps + 1] = sums[rows, steps]
+        # A stretch of units ends with the last token of the last unit.
+        inside = (fenceposts > begin[chosen, None]) & (fenceposts <= end[chosen, None])
+        rows, stops = inside.nonzero().unbind(1)
+        steps = target.posts[sentence[row[chosen][rows]], stops] - first_token[chosen][rows] - 1
+        table[row[chosen][rows], begin[chosen][rows], stops] = sums[rows, steps]
         first = last
     return table

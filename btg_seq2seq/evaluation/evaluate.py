@@ -22,7 +22,7 @@ from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.translation.translation import Translation
 from btg_seq2seq.translation.translator import Translator
 
-NUMBER = re.compile(r"^\d+ tokens, ")
+NUMBER = re.compile(r"^\d+ words, ")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Evaluation:
     def fallback_reasons(self) -> dict[str, int]:
         """Number of these sentences for each reason, the most frequent first."""
         reasons = [one.fallback for one in self.translations if one.fallback is not None]
-        # Lengths differ from sentence to sentence: "120 tokens, more than ...".
+        # Lengths differ from sentence to sentence: "120 words, more than ...".
         return dict(Counter(NUMBER.sub("", reason) for reason in reasons).most_common())
 
 
@@ -70,7 +70,7 @@ def evaluate(
     source.
     """
     check_options(options)  # before the work
-    gold = None if bitext.trees is None else gold_trees(translator.tokenizer, bitext)
+    gold = None if bitext.trees is None else _gold(translator, bitext)
     translations = translator.translate(bitext.source, mode, **settings)
     scores = text_scores([one.text for one in translations], bitext.target, options)
     if gold is None:
@@ -85,8 +85,13 @@ def evaluate(
 
 def parser_scores(translator: Translator, bitext: Bitext) -> dict[str, dict[str, float]]:
     """Score the trees of both parsers, given the gold number of phrases, by metric and parser."""
-    rows, gold = gold_trees(translator.tokenizer, bitext)
+    rows, gold = _gold(translator, bitext)
     return tree_scores(_parsed(translator, bitext, rows, gold), gold)
+
+
+def _gold(translator: Translator, bitext: Bitext) -> tuple[list[int], list[Tree]]:
+    """Gold trees over the units of the model."""
+    return gold_trees(translator.tokenizer, bitext, translator.model.unit_table)
 
 
 def _parsed(

@@ -34,6 +34,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     sub_configs = {"backbone": AutoConfig}  # noqa: RUF012  read by transformers
 
     if TYPE_CHECKING:  # fields of GrammarSettings; at run time, transformers makes defaults of them
+        units: Literal["words", "tokens"]
         max_segments: int
         max_phrase_length: int | None
         max_grammar_length: int
@@ -98,6 +99,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         """Create the configuration from ``config.json``, of older versions too."""
         # These are read by DecodingSettings.load.
         kept = {name: value for name, value in config_dict.items() if name not in IN_CONFIG}
+        kept.setdefault("units", "tokens")  # older models have no others
         return super().from_dict(kept, **kwargs)
 
 

@@ -20,7 +20,7 @@ from btg_seq2seq.opening import read_json
 DECODING_FILE = "decoding.json"
 CONFIG_FILE = "config.json"  # models of before 0.2 have some of the settings there
 IN_CONFIG = ("flat_weight", "segment_rate")
-LONGEST_CHART = 512  # tokens; its memory, 4 GB, grows with the cube of the length
+LONGEST_CHART = 512  # words; its memory, 4 GB, grows with the cube of the length
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class DecodingSettings:
     them."""
 
     max_phrase_length: int | None = None
-    """Longest source phrase in tokens. Defaults to the model's own. It is raised where phrases
+    """Longest source phrase in words. Defaults to the model's own. It is raised where phrases
     could not cover the sentence, as in training."""
 
     span_threshold: float = 0.05
@@ -56,7 +56,7 @@ class DecodingSettings:
     length."""
 
     max_cky_length: int = 100
-    """A sentence with more tokens is translated flat or, where rules must be obeyed, cut at the
+    """A sentence with more words is translated flat or, where rules must be obeyed, cut at the
     rules. The result reports this."""
 
     batch_tokens: int = 8192

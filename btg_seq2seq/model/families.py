@@ -52,8 +52,8 @@ class Family:
     def spread_positions(self, model: Any, deviation: float) -> None:
         """Redraw the weights of relative positions, if there are any."""
 
-    def initialise(self, model: Any) -> None:
-        """Rescale random weights that would learn slowly; called once, when they are drawn."""
+    def shrink_weights(self, model: Any) -> None:
+        """Rescale random weights that Adam would learn slowly, if there are any."""
 
     def drop_attention(self, model: Any, share: float | None) -> None:
         """Drop this share of attention weights in training; ``None`` leaves it as it is."""
@@ -89,15 +89,14 @@ class T5Family(Family):
         return (required(config, "pad_token_id") if start is None else start,)
 
     @torch.no_grad()
-    def initialise(self, model: Any) -> None:
+    def shrink_weights(self, model: Any) -> None:
         """Scale down the embeddings and all that is added to them, for a head without a scale.
 
         T5 draws embeddings with a standard deviation of 1, for Adafactor, whose steps are relative
         to the weights. Adam's are absolute, and too small for such embeddings: for hundreds of
         steps, little is learned. Norms undo the scale, so the model begins as the same function.
         """
-        if getattr(model.config, "scale_decoder_outputs", False):
-            return
+        model.config.scale_decoder_outputs = False
         scaled = ("shared.weight", "Attention.o.weight", "DenseReluDense.wo.weight")
         for name, weight in model.named_parameters():
             if name.endswith(scaled):
@@ -234,10 +233,7 @@ def default_config(
     pad: int = 0,
     sentence_end: int = 1,
 ) -> T5Config:
-    """Configuration of a T5 to train from random weights, with tied embeddings.
-
-    Encoder, decoder and the head over the vocabulary share one table of embeddings. It is drawn
-    with a small deviation (``T5Family.initialise``), so the head needs no scale.
+    """Configuration of a T5 to train from random weights, with tied, scaled embeddings.
 
     T5's relative positions let phrases be encoded and decoded side by side in one row. The
     feed-forward layers are four times as wide as the states and use ReLU: gated GELU helps large
@@ -254,7 +250,6 @@ def default_config(
         num_heads=heads,
         dropout_rate=dropout,
         feed_forward_proj="relu",
-        tie_word_embeddings=False,  # which means to T5Config: tied, but not scaled
         pad_token_id=pad,
         eos_token_id=sentence_end,
         decoder_start_token_id=pad,  # type: ignore[call-arg]
@@ -263,11 +258,9 @@ def default_config(
 
 def random_model(config: PreTrainedConfig, dtype: torch.dtype) -> Any:
     """Build a model with random weights."""
+    family_of(config)
     auto: Any = AutoModelForSeq2SeqLM  # its methods carry no types
-    family = family_of(config)
-    model = auto.from_config(config, dtype=dtype)
-    family.initialise(model)
-    return model
+    return auto.from_config(config, dtype=dtype)
 
 
 def set_dropout(config: PreTrainedConfig, share: float | None) -> None:

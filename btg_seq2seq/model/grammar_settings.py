@@ -17,16 +17,20 @@ class GrammarSettings:
 
     section: ClassVar[str] = ""  # before the names of fields in errors
 
+    units: Literal["words", "tokens"] = "words"
+    """Units of the grammar: phrases begin and end between them. ``words`` are words and punctuation
+    marks, and tokens in scripts without spaces; ``tokens`` are always tokens, which cuts words."""
+
     max_segments: int = 4
     """Most phrases per sentence."""
 
     max_phrase_length: int | None = 16
-    """Longest phrase in tokens, on either side; it is raised for a sentence that is too long for
+    """Longest phrase in words, on either side; it is raised for a sentence that is too long for
     its number of phrases. ``null`` disables the limit, and one long phrase and some short ones may
     then explain any sentence."""
 
     max_grammar_length: int = 100
-    """A sentence with more tokens on either side is trained flat, without trees."""
+    """A sentence with more words on either side is trained flat, without trees."""
 
     phrase_encoding: Literal["alone", "sentence"] = "alone"
     """``alone`` encodes a phrase without its neighbours, so that wrong boundaries cost something;
@@ -47,6 +51,7 @@ class GrammarSettings:
             whole(f"{self.section}{name}", getattr(self, name), 1)
         if self.max_phrase_length is not None:
             whole(f"{self.section}max_phrase_length", self.max_phrase_length, 1)
+        one_of(f"{self.section}units", self.units, ("words", "tokens"))
         one_of(f"{self.section}phrase_encoding", self.phrase_encoding, ("alone", "sentence"))
         for name in ("share_scorers", "residual_posterior"):
             true_or_false(f"{self.section}{name}", getattr(self, name))

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from btg_seq2seq.grammar import SegmentationBatch, TreeBatch
+from btg_seq2seq.model.reading import Side
 from btg_seq2seq.text.batches import IGNORED
 
 
@@ -21,7 +22,7 @@ class PhrasePairs:
     """Aligned phrases of a batch, in the order of the side that is generated.
 
     ``fenceposts`` cut the generated side; phrase r of it translates the span ``others[:, r]`` of
-    the other side.
+    the other side. Both count units, until ``in_tokens`` turns them into positions of tokens.
     """
 
     fenceposts: Tensor  # [batch, phrases + 1]
@@ -35,6 +36,11 @@ class PhrasePairs:
 
     def __getitem__(self, rows: Tensor) -> PhrasePairs:
         return PhrasePairs(self.fenceposts[rows], self.others[rows], self.segments[rows])
+
+    def in_tokens(self, written: Side, read: Side) -> PhrasePairs:
+        """The same phrases as positions of tokens, of the generated side and of the other one."""
+        fenceposts, others = written.positions(self.fenceposts), read.positions(self.others)
+        return PhrasePairs(fenceposts, others, self.segments)
 
     def reverse(self) -> PhrasePairs:
         """Source phrases from target phrases: the same pairs, seen from the other side."""

@@ -11,18 +11,42 @@ from transformers.utils.generic import ModelOutput
 
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.text.batches import IGNORED
+from btg_seq2seq.text.units import unit_fenceposts, unit_starts
 
 
 @dataclass(frozen=True)
 class Side:
-    """One language of a batch: its tokens, without those that frame a sentence."""
+    """One language of a batch: its tokens, without those that frame a sentence, and their units.
+
+    The grammar counts units and the encoder-decoder reads tokens: ``positions`` turns the one into
+    the other.
+    """
 
     tokens: Tensor  # [batch, longest]; padding at the end
-    lengths: Tensor  # [batch]
+    lengths: Tensor  # [batch], in tokens
+    posts: Tensor  # [batch, most units + 1]: where units meet, in tokens; then the length
+    units: Tensor  # [batch]: number of units
+
+    @classmethod
+    def of(cls, tokens: Tensor, lengths: Tensor, table: Tensor | None) -> Side:
+        """Find the units of tokens; each token is a unit without a table (see ``text.units``)."""
+        if table is None:
+            posts = torch.arange(tokens.shape[1] + 1, device=tokens.device)
+            return cls(tokens, lengths, torch.minimum(posts, lengths[:, None]), lengths)
+        return cls(tokens, lengths, *unit_fenceposts(unit_starts(table, tokens), lengths))
 
     def __getitem__(self, sentences: Tensor) -> Side:
-        lengths = self.lengths[sentences]
-        return Side(self.tokens[sentences, : int(lengths.max())], lengths)
+        side = self.rows(sentences)
+        tokens = side.tokens[:, : int(side.lengths.max())]
+        return replace(side, tokens=tokens, posts=side.posts[:, : int(side.units.max()) + 1])
+
+    def rows(self, rows: Tensor) -> Side:
+        """Some sentences, with the padding of all."""
+        return Side(self.tokens[rows], self.lengths[rows], self.posts[rows], self.units[rows])
+
+    def positions(self, fenceposts: Tensor) -> Tensor:
+        """Turn fenceposts between units, ``[batch, ...]``, into fenceposts between tokens."""
+        return self.posts.gather(1, fenceposts.flatten(1)).view_as(fenceposts)
 
 
 @dataclass(frozen=True)
@@ -32,7 +56,7 @@ class Pair:
     source: Side
     target: Side
     states: Tensor  # [batch, source, hidden]: the encoder's, from the source's first token on
-    prior_scores: Tensor  # [batch, source splits, 2]
+    prior_scores: Tensor  # [batch, source splits, 2], of units
     posterior_scores: Tensor  # [batch, source splits, 2]
     leaf_scores: Tensor  # [batch, target splits]
 
@@ -46,8 +70,8 @@ class Pair:
 
     def __getitem__(self, rows: Tensor) -> Pair:
         return Pair(
-            Side(self.source.tokens[rows], self.source.lengths[rows]),
-            Side(self.target.tokens[rows], self.target.lengths[rows]),
+            self.source.rows(rows),
+            self.target.rows(rows),
             self.states[rows],
             self.prior_scores[rows],
             self.posterior_scores[rows],

@@ -23,7 +23,7 @@ RELU_DEVIATION = math.sqrt((1 - 1 / math.pi) / 2)
 
 
 class SplitScorer(nn.Module):
-    """Scores ``f(h_ij, h_jk)`` of every split ``(i, j, k)``, from the states of its tokens.
+    """Scores ``f(h_ij, h_jk)`` of every split ``(i, j, k)`` of units, from the states of tokens.
 
     A fencepost has the first half of the state of the token before it and the second half of the
     state of the token behind it (Kitaev and Klein, 2018); at the ends of the sentence a learned
@@ -67,13 +67,20 @@ class SplitScorer(nn.Module):
         deviation = INITIAL_SCORE_DEVIATION / RELU_DEVIATION
         nn.init.normal_(self.output, std=deviation / math.sqrt(self.output.shape[1]))
 
-    def forward(self, states: Tensor, lengths: Tensor | Sequence[int]) -> Tensor:
-        """Scores ``[batch, splits(longest length), outputs]`` in float32, whatever autocast says.
+    def forward(
+        self,
+        states: Tensor,
+        lengths: Tensor | Sequence[int],
+        posts: Tensor | None = None,
+    ) -> Tensor:
+        """Scores ``[batch, splits(most units), outputs]`` in float32, whatever autocast says.
 
         Args:
             states: ``[batch, tokens, hidden]`` of any float type. Positions behind a sentence's
                 length (end of sentence, padding) are not read and may hold anything.
             lengths: ``[batch]`` numbers of tokens to score, 1 or more.
+            posts: ``[batch, most units + 1]``, the tokens at which units meet, as ``Side`` has
+                them; without it, every token is a unit.
         """
         if states.dim() != 3 or states.shape[2] != self.hidden_size:
             raise ValueError(
@@ -84,6 +91,9 @@ class SplitScorer(nn.Module):
         dtype = torch.promote_types(self.output.dtype, torch.float32)
         with torch.autocast(states.device.type, enabled=False):
             features = self._fencepost_features(states.to(dtype), lengths)
+            if posts is not None:
+                lengths = (posts < lengths[:, None]).sum(1)  # [batch], in units
+                features = features.gather(1, posts[..., None].expand(-1, -1, self.hidden_size))
             terms = functional.linear(features, self.projection.weight.to(dtype))
             left, middle, right = terms.chunk(3, dim=-1)  # each [batch, fenceposts, width]
             return split_scores(left, middle + self.bias, right, self.output, lengths)

@@ -31,6 +31,7 @@ from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.frames import Frames
+from btg_seq2seq.text.units import unit_table
 
 
 class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
@@ -39,6 +40,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     config_class = BTGSeq2SeqConfig
     base_model_prefix = "backbone"
     _supports_sdpa = True  # what the backbone uses, transformers asks of the whole model
+    unit_table: Tensor | None  # [vocabulary], see ``text.units``; None if units are tokens
 
     def __init__(
         self,
@@ -59,6 +61,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.prior = SplitScorer(hidden, 2, width)
         self.posterior = None if config.share_scorers else SplitScorer(hidden, 2, width)
         self.leaves = None if config.share_scorers else SplitScorer(hidden, 1, width)
+        size = self.backbone.vocabulary_size
+        table = torch.zeros(size, dtype=torch.uint8) if config.units == "words" else None
+        self.register_buffer("unit_table", table)
         self.post_init()  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
@@ -75,8 +80,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> BTGSeq2Seq:
         """Around a model, its directory or hub name, or a configuration for random weights.
 
-        ``settings`` are those of ``BTGSeq2SeqConfig``; what surrounds a sentence, and its language,
-        are asked of the tokenizer, if there is one.
+        ``settings`` are those of ``BTGSeq2SeqConfig``; what surrounds a sentence, its language and
+        its words are asked of the tokenizer, if there is one. Without a tokenizer, words are not
+        known, and the units of the grammar are tokens.
         """
         loaded = Backbone.load(backbone, tokenizer)
         if tokenizer is not None:
@@ -89,7 +95,13 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             reads, writes = (getattr(tokenizer, name, None) for name in ("src_lang", "tgt_lang"))
             if loaded.lacks_language and reads is not None and writes is not None:
                 loaded.set_languages(reads, writes, tokenizer)
-        return cls(BTGSeq2SeqConfig(backbone=loaded.model.config, **settings), loaded)
+        elif settings.setdefault("units", "tokens") == "words":
+            raise UserError("units: words are only known with a tokenizer; give it too")
+        model = cls(BTGSeq2SeqConfig(backbone=loaded.model.config, **settings), loaded)
+        if model.unit_table is not None and tokenizer is not None:
+            table = unit_table(tokenizer)
+            model.unit_table[: len(table)] = table
+        return model
 
     @classmethod
     def from_pretrained(  # type: ignore[override]
@@ -173,7 +185,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         self._check_frames(input_ids, labels, target.lengths)
         states = backbone.encode(input_ids, attention_mask)
         decoded = backbone.decode_labels(labels, states, attention_mask)
-        longest = torch.maximum(source.lengths, target.lengths)
+        longest = torch.maximum(source.units, target.units)
         grammatical = longest <= config.max_grammar_length
         if flat_only is not None:
             grammatical = grammatical & ~flat_only
@@ -191,7 +203,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> Pair:
         """Scores of the three parsers; for the posterior, y is encoded and x decoded."""
         backbone, config = self.backbone, self.config
-        framed, mask = self._framed(target, config.reverse_prefix, config.reverse_suffix)
+        frame = config.reverse_prefix, config.reverse_suffix
+        framed, mask = self._framed(target.tokens, target.lengths, *frame)
         ending = torch.full_like(source.tokens[:, :1], backbone.sentence_end)
         read = torch.cat([source.tokens, ending], 1)  # its last position is not used
         prompt = backbone.sentence_prompt(reverse=True)
@@ -208,11 +221,12 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         ``states`` are the encoder's over the source, ``parsed`` the decoder's over the source, and
         ``decoded`` the decoder's over the target, each after it has read a token.
         """
-        prior = self.prior(states, source.lengths)
-        posterior = (self.posterior or self.prior)(parsed, source.lengths)
+        units = source.lengths, source.posts
+        prior = self.prior(states, *units)
+        posterior = (self.posterior or self.prior)(parsed, *units)
         if self.config.residual_posterior:
             posterior = posterior + prior.detach()
-        leaves = (self.leaves or self.prior)(decoded, target.lengths)[..., 0]
+        leaves = (self.leaves or self.prior)(decoded, target.lengths, target.posts)[..., 0]
         return prior, posterior, leaves
 
     def _side(self, tokens: Tensor, mask: Tensor, prefix: list[int], suffix: list[int]) -> Side:
@@ -222,7 +236,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
             raise UserError(f"sentence {sentence}: one side has no tokens of its own")
         own = tokens[:, len(prefix) : len(prefix) + int(lengths.max())]
         position = torch.arange(own.shape[1], device=tokens.device)
-        return Side(own.masked_fill(position >= lengths[:, None], self.backbone.pad), lengths)
+        own = own.masked_fill(position >= lengths[:, None], self.backbone.pad)
+        return Side.of(own, lengths, self.unit_table)
 
     def _check_frames(self, input_ids: Tensor, labels: Tensor, lengths: Tensor) -> None:
         """Refuse a batch whose frames would be taken for words."""
@@ -243,18 +258,14 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
                 f"{prefix}, as those of the tokenizer that the model was made with"
             )
 
-    def _framed(self, side: Side, prefix: list[int], suffix: list[int]) -> tuple[Tensor, Tensor]:
+    def _framed(
+        self, tokens: Tensor, lengths: Tensor, prefix: list[int], suffix: list[int]
+    ) -> tuple[Tensor, Tensor]:
         """The encoder's input for one side and its mask, ``[batch, framed]``."""
-        batch = len(side.lengths)
-        framed = torch.cat(
-            [
-                side.tokens.new_tensor(prefix).expand(batch, -1),
-                side.tokens,
-                side.tokens.new_full((batch, len(suffix)), self.backbone.pad),
-            ],
-            1,
-        )
-        places = len(prefix) + side.lengths[:, None]
+        before = tokens.new_tensor(prefix).expand(len(tokens), -1)
+        room = tokens.new_full((len(tokens), len(suffix)), self.backbone.pad)
+        framed = torch.cat([before, tokens, room], 1)
+        places = len(prefix) + lengths[:, None]
         for offset, token in enumerate(suffix):
             framed = framed.scatter(1, places + offset, token)
         position = torch.arange(framed.shape[1], device=framed.device)
@@ -263,10 +274,11 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     def phrase_log_probs(self, pair: Pair, pairs: PhrasePairs, *, reverse: bool = False) -> Tensor:
         """Log-probability of each phrase given the one it translates, ``[batch, phrases]``.
 
-        ``pairs`` are in the order of the generated side: the target, or with ``reverse`` the
-        source. Reversed phrases are always encoded alone.
+        ``pairs`` are units, in the order of the generated side: the target, or with ``reverse``
+        the source. Reversed phrases are always encoded alone.
         """
         read, written = (pair.target, pair.source) if reverse else (pair.source, pair.target)
+        pairs = pairs.in_tokens(written, read)
         if not self.backbone.family.relative_positions:
             return self._phrase_log_probs_by_row(pair, pairs, read, written, reverse)
         if reverse or self.config.phrase_encoding == "alone":
@@ -296,7 +308,7 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         is_phrase = torch.arange(phrases, device=read.tokens.device) < pairs.segments[:, None]
         sentence = is_phrase.nonzero()[:, 0]  # [rows]
         starts, stops = pairs.others[is_phrase].unbind(-1)
-        states, mask = self.phrase_states(pair, sentence, starts, stops, reverse=reverse)
+        states, mask = self._token_states(pair, sentence, starts, stops, reverse)
         begins, ends = pairs.fenceposts[:, :-1][is_phrase], pairs.fenceposts[:, 1:][is_phrase]
         own = _slices(written.tokens[sentence], begins, ends)  # [rows, longest phrase]
         place, length = torch.arange(own.shape[1] + 1, device=own.device), (ends - begins)[:, None]
@@ -313,20 +325,33 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> tuple[Tensor, Tensor]:
         """Encoder states of phrases, ``[phrases, longest, hidden]``, and which are real.
 
-        A phrase is ``[start, stop)`` of a ``sentence`` of ``pair``, of its target if ``reverse``.
+        A phrase is the units ``[start, stop)`` of a ``sentence`` of ``pair``, of its target if
+        ``reverse``.
         """
+        posts = (pair.target if reverse else pair.source).posts
+        return self._token_states(
+            pair, sentence, posts[sentence, start], posts[sentence, stop], reverse
+        )
+
+    def _token_states(
+        self, pair: Pair, sentence: Tensor, start: Tensor, stop: Tensor, reverse: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The same for tokens ``[start, stop)``."""
         read, lengths = pair.target if reverse else pair.source, stop - start
         if reverse or self.config.phrase_encoding == "alone":
-            phrases = Side(_slices(read.tokens[sentence], start, stop), lengths)
-            return self.encode_alone(phrases, reverse=reverse)
+            tokens = _slices(read.tokens[sentence], start, stop)
+            return self.encode_alone(tokens, lengths, reverse=reverse)
         states = _slices(pair.states[sentence], start, stop)
         return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
 
-    def encode_alone(self, phrases: Side, *, reverse: bool = False) -> tuple[Tensor, Tensor]:
+    def encode_alone(
+        self, tokens: Tensor, lengths: Tensor, *, reverse: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Encoder states of phrases by themselves, ``[phrases, longest, hidden]``, and a mask.
 
-        They are framed like sentences where positions are numbered, and else as where many of
-        them share a row: only their last token is marked.
+        ``tokens`` are ``[phrases, longest]`` with ``lengths``, ``[phrases]``. They are framed like
+        sentences where positions are numbered, and else as where many of them share a row: only
+        their last token is marked.
         """
         config = self.config
         prefix, suffix = config.prefix, config.suffix
@@ -335,11 +360,11 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         ends = None
         if self.backbone.family.relative_positions:
             prefix, suffix = [], []
-            place = torch.arange(phrases.tokens.shape[1], device=phrases.tokens.device)
-            ends = place == phrases.lengths[:, None] - 1
-        states = self.backbone.encode(*self._framed(phrases, prefix, suffix), ends)
-        states = states[:, len(prefix) : len(prefix) + int(phrases.lengths.max())]
-        mask = torch.arange(states.shape[1], device=states.device) < phrases.lengths[:, None]
+            place = torch.arange(tokens.shape[1], device=tokens.device)
+            ends = place == lengths[:, None] - 1
+        states = self.backbone.encode(*self._framed(tokens, lengths, prefix, suffix), ends)
+        states = states[:, len(prefix) : len(prefix) + int(lengths.max())]
+        mask = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
         return states, mask
 
     def prefix_log_probs(self, tokens: Tensor, states: Tensor, mask: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from random import Random
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.errors import UserError
@@ -38,7 +39,7 @@ class RecombinedBatches:
         config: when and how much.
         examples: the training set.
         excluded: sources, as ``input_ids``, that must never be made.
-        continuing: tokens within words, see ``slots.continuing_tokens``.
+        continuing: tokens within words, see ``text.units``.
         pad: the padding token.
         seed: of what is drawn.
         size: ``batch_size`` or ``batch_tokens`` of all processes together, as ``BucketSampler``
@@ -47,6 +48,7 @@ class RecombinedBatches:
         accumulated: batches of an update, where gradients are accumulated.
         processes, rank: of how many processes this is which.
         track: shows how far the collecting of derivations is.
+        unit_table: that of the model, see ``text.units``.
     """
 
     def __init__(
@@ -63,12 +65,13 @@ class RecombinedBatches:
         processes: int = 1,
         rank: int = 0,
         track: Track = untracked,
+        unit_table: Tensor | None = None,
     ) -> None:
         self.config, self.examples, self.seed = config, examples, seed
         self.size, self.accumulated = size, accumulated
         self.boundary_threshold = boundary_threshold
         self.processes, self.rank, self.track = processes, rank, track
-        self.excluded, self.continuing = excluded, continuing
+        self.excluded, self.continuing, self.unit_table = excluded, continuing, unit_table
         self.collate = Collator(pad)
         self.derivations: DerivationCorpus | None = None
         self.recombiner: Recombiner | None = None
@@ -113,7 +116,12 @@ class RecombinedBatches:
         self.earlier = self.tries
         self.derivations = derivations
         self.recombiner = Recombiner(
-            derivations, self.examples, self.config.settings, self.excluded, self.continuing
+            derivations,
+            self.examples,
+            self.config.settings,
+            self.excluded,
+            self.continuing,
+            self.unit_table,
         )
 
     @property

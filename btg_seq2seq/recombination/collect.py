@@ -118,7 +118,7 @@ def _choose(
     others = [one_boundary_moved(best, first + n, limits) for n in range(compared)]
     trees = TreeBatch.interleaved([best, *others])
     several = pair.repeat(count)
-    leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, limit)
+    leaves = LeafCRF(several.leaf_scores, several.target.units, trees, limit)
     likely = likely_boundaries(leaves, moved_leaves(leaves, count, limit), leaves.argmax)
     boundaries = likely.view(batch, count, -1).amax(1) >= boundary_threshold
     sentences = torch.arange(batch, device=likely.device)

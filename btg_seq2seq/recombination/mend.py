@@ -15,8 +15,8 @@ from itertools import pairwise, product
 
 from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.proposals import FARTHEST
-from btg_seq2seq.recombination.slots import PhraseTokens
-from btg_seq2seq.text.batches import EncodedBitext
+from btg_seq2seq.recombination.slots import PhraseUnits
+from btg_seq2seq.text.corpus_units import CorpusUnits
 
 Phrases = Sequence[Sequence[int]]  # source start and stop, target start and stop; in target order
 Moves = dict[int, list[list[int]]]  # by sentence, its phrases with a boundary moved
@@ -24,16 +24,17 @@ Moves = dict[int, list[list[int]]]  # by sentence, its phrases with a boundary m
 
 def mended(
     derivations: DerivationCorpus,
-    examples: EncodedBitext,
+    sides: tuple[CorpusUnits, CorpusUnits],
     sentences: Collection[int],
     continuing: Collection[int] = frozenset(),
 ) -> DerivationCorpus:
     """Derivations in which these sentences have, if need be, boundaries moved.
 
-    Never into a word, see ``continuing_tokens``; and no phrase gets longer than the longest that
-    there is on its side.
+    ``sides`` are source and target. A boundary is never put before a token that may continue a
+    word, see ``continuing_tokens``; and no phrase gets longer than the longest that there is on its
+    side.
     """
-    mending = _Mending(derivations, examples, frozenset(continuing))
+    mending = _Mending(derivations, sides, frozenset(continuing))
     mending.move_together(sentences)
     for sentence in sorted(sentences):
         mending.move_alone(sentence)
@@ -44,9 +45,12 @@ class _Mending:
     """The phrases of all sentences, and how often each phrase pair occurs among them."""
 
     def __init__(
-        self, derivations: DerivationCorpus, examples: EncodedBitext, continuing: frozenset[int]
+        self,
+        derivations: DerivationCorpus,
+        sides: tuple[CorpusUnits, CorpusUnits],
+        continuing: frozenset[int],
     ) -> None:
-        self.examples, self.prefix, self.continuing = examples, derivations.prefix, continuing
+        self.sides, self.continuing = sides, continuing
         self.rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]
         self.counts = Counter(
             phrase_pair
@@ -56,13 +60,9 @@ class _Mending:
         lengths = derivations.spans[:, 1::2] - derivations.spans[:, ::2]  # [phrases, 2]
         self.longest: list[int] = lengths.max(0, initial=0).tolist()
 
-    def tokens(self, sentence: int) -> tuple[Sequence[int], Sequence[int]]:
-        """Source and target of a sentence."""
-        return self.examples.source[sentence][self.prefix :], self.examples.target[sentence]
-
-    def phrase_pairs(self, sentence: int, phrases: Phrases) -> list[PhraseTokens]:
-        """The phrase pairs of a sentence, as tokens."""
-        source, target = self.tokens(sentence)
+    def phrase_pairs(self, sentence: int, phrases: Phrases) -> list[PhraseUnits]:
+        """The phrase pairs of a sentence, as units."""
+        source, target = (side[sentence] for side in self.sides)
         return [
             (tuple(source[start:stop]), tuple(target[first:last]))
             for start, stop, first, last in phrases
@@ -88,7 +88,7 @@ class _Mending:
         Done where it makes more of all phrase pairs recur, by the score that ``move_alone`` gives a
         sentence, summed; each sentence is changed once at most.
         """
-        together: defaultdict[tuple[PhraseTokens, PhraseTokens], Moves] = defaultdict(dict)
+        together: defaultdict[tuple[PhraseUnits, PhraseUnits], Moves] = defaultdict(dict)
         for sentence in sorted(sentences):
             before = self.phrase_pairs(sentence, self.rows[sentence])
             for choice in self.moved(sentence, both=False):
@@ -108,15 +108,15 @@ class _Mending:
                 for sentence, choice in moves.items():
                     self.rows[sentence] = choice
 
-    def change(self, moves: Moves) -> Counter[PhraseTokens]:
+    def change(self, moves: Moves) -> Counter[PhraseUnits]:
         """The change in the count of each phrase pair."""
-        difference: Counter[PhraseTokens] = Counter()
+        difference: Counter[PhraseUnits] = Counter()
         for sentence, choice in moves.items():
             difference.update(self.phrase_pairs(sentence, choice))
             difference.subtract(self.phrase_pairs(sentence, self.rows[sentence]))
         return difference
 
-    def gain(self, difference: Counter[PhraseTokens]) -> float:
+    def gain(self, difference: Counter[PhraseUnits]) -> float:
         """The gain of a change."""
         return sum(
             math.lgamma(self.counts[phrase_pair] + more + 1)
@@ -130,7 +130,8 @@ class _Mending:
         No phrase gets lost, and their order stays the same.
         """
         phrases = self.rows[sentence]
-        sides = [[(0, 0), *self.moves(phrases, *side)] for side in enumerate(self.tokens(sentence))]
+        units = [side[sentence] for side in self.sides]
+        sides = [[(0, 0), *self.moves(phrases, *side)] for side in enumerate(units)]
         for (source, by), (target, far) in product(*sides):
             if by and far and not both:
                 continue
@@ -145,7 +146,7 @@ class _Mending:
             ]
 
     def moves(
-        self, phrases: Phrases, side: int, tokens: Sequence[int]
+        self, phrases: Phrases, side: int, units: Sequence[tuple[int, ...]]
     ) -> Iterator[tuple[int, int]]:
         """Boundaries between two phrases on a side, and by how much each can be moved."""
         spans = sorted((phrase[2 * side], phrase[2 * side + 1]) for phrase in phrases)
@@ -154,5 +155,5 @@ class _Mending:
             least = max(start + 1, stop - room, boundary - FARTHEST)
             most = min(stop - 1, start + room, boundary + FARTHEST)
             for new in range(least, most + 1):
-                if new != boundary and tokens[new] not in self.continuing:
+                if new != boundary and units[new][0] not in self.continuing:
                     yield boundary, new - boundary

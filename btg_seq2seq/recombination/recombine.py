@@ -16,6 +16,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.derivations.corpus import DerivationCorpus
@@ -23,8 +24,10 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.recombination.mend import mended
 from btg_seq2seq.recombination.settings import RecombinationSettings
-from btg_seq2seq.recombination.slots import ROOT, Part, Partners, PhraseTokens, suspicious
+from btg_seq2seq.recombination.slots import ROOT, Part, Partners, PhraseUnits, suspicious
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
+from btg_seq2seq.text.corpus_units import CorpusUnits
+from btg_seq2seq.text.units import fenceposts_of
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
 _TRIES = 10  # to recombine one sentence so that the result may be used
@@ -80,6 +83,7 @@ class Recombiner:
         excluded: sources, as the ``input_ids`` of an example, that must never be made; see
             ``HeldOut``.
         continuing: tokens within words, see ``continuing_tokens``: no word will be cut.
+        unit_table: that of the model whose derivations these are; see ``text.units``.
 
     Attributes:
         tries: sentence pairs that were put together so far, and how many of them were excluded and
@@ -93,6 +97,7 @@ class Recombiner:
         settings: RecombinationSettings | None = None,
         excluded: Container[Sequence[int]] = (),
         continuing: Collection[int] = frozenset(),
+        unit_table: Tensor | None = None,
     ) -> None:
         if len(derivations) != len(examples):
             raise UserError(
@@ -102,6 +107,12 @@ class Recombiner:
         self.settings = settings or RecombinationSettings()
         self.examples, self.excluded = examples, excluded
         self.continuing = frozenset(continuing)
+        self.unit_table = None if unit_table is None else unit_table.cpu()
+        self.sides = (
+            CorpusUnits.of(examples.source, unit_table, prefix=derivations.prefix),
+            CorpusUnits.of(examples.target, unit_table),
+        )
+        self._check(derivations)
         self.tries = Tries()
         self._window: object = None  # what the batches that are kept were made for
         self._batches: list[tuple[list[Example], Tries]] = []
@@ -110,18 +121,34 @@ class Recombiner:
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
         phrase_pairs = self._take(derivations)
         if wrong := suspicious(phrase_pairs, self.settings.rare):
-            phrase_pairs = self._take(mended(derivations, examples, wrong, self.continuing))
+            phrase_pairs = self._take(mended(derivations, self.sides, wrong, self.continuing))
         self.partners = Partners(phrase_pairs, self.settings.overlap, self.settings.rare)
 
-    def _take(self, derivations: DerivationCorpus) -> Mapping[str, Mapping[int, PhraseTokens]]:
+    def _check(self, derivations: DerivationCorpus) -> None:
+        """Refuse derivations of other sentences, as far as can be seen."""
+        of_phrase = np.repeat(np.arange(len(derivations)), np.diff(derivations.ends))
+        for side, stops in zip(self.sides, derivations.spans[:, 1::2].T, strict=True):
+            beyond = stops > side.lengths[of_phrase]
+            if beyond.any():
+                sentence = int(of_phrase[beyond.argmax()])
+                raise UserError(
+                    f"{self.examples.name}: line {self.examples.index[sentence] + 1} is shorter "
+                    "than its derivation: collect the derivations from the same set"
+                )
+
+    def _take(self, derivations: DerivationCorpus) -> Mapping[str, Mapping[int, PhraseUnits]]:
         """Use these derivations; by slot, the phrase pair that each sentence has there."""
         self.derivations = derivations
-        # Plain arrays: reading single numbers from those of NumPy is slow.
-        self._spans = [array("i", column.tolist()) for column in derivations.spans.T]
+        of_phrase = np.repeat(np.arange(len(derivations)), np.diff(derivations.ends))
+        # Positions of tokens, in plain arrays: reading single numbers from NumPy's is slow.
+        self._spans = [
+            array("i", self.sides[place // 2].positions(of_phrase, column).tolist())
+            for place, column in enumerate(derivations.spans.T)
+        ]
         self._first_leaf = array("q", derivations.ends.tolist())
         self._trees: list[Mapping[str, Part]] = []  # by slot; without a derivation, empty
         self._stays: dict[int, set[str]] = {}  # slots whose phrases would cut a word
-        phrase_pairs: defaultdict[str, dict[int, PhraseTokens]] = defaultdict(dict)
+        phrase_pairs: defaultdict[str, dict[int, PhraseUnits]] = defaultdict(dict)
         for sentence in range(len(derivations)):
             phrases = derivations.phrases(sentence)
             self._trees.append(_parts_by_slot(_ranks(phrases)))
@@ -134,25 +161,18 @@ class Recombiner:
 
     def _phrase_pairs(
         self, sentence: int, phrases: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[str, PhraseTokens, bool]]:
+    ) -> Iterator[tuple[str, PhraseUnits, bool]]:
         """The phrase pair in each slot of a sentence; the flag is true if it would cut a word."""
-        source = self.examples.source[sentence][self.derivations.prefix :]
-        target = self.examples.target[sentence]
-        stops = [(phrase[1], phrase[3]) for phrase in phrases]
-        if any(stop > len(source) or last > len(target) for stop, last in stops):
-            raise UserError(
-                f"{self.examples.name}: line {self.examples.index[sentence] + 1} is shorter than "
-                "its derivation: collect the derivations from the same set"
-            )
+        source, target = (side[sentence] for side in self.sides)
         for slot, part in self._trees[sentence].items():
             if slot == ROOT:
                 continue
             leaves = phrases[part.first : part.stop]
             start, stop = min(leaf[0] for leaf in leaves), max(leaf[1] for leaf in leaves)
             first, last = leaves[0][2], leaves[-1][3]
-            edges = {source[start], target[first], *source[stop:][:1], *target[last:][:1]}
+            edges = (source[start], target[first], *source[stop:][:1], *target[last:][:1])
             phrase_pair = tuple(source[start:stop]), tuple(target[first:last])
-            yield slot, phrase_pair, not self.continuing.isdisjoint(edges)
+            yield slot, phrase_pair, any(unit[0] in self.continuing for unit in edges)
 
     def recombine(self, position: int, *numbers: int) -> tuple[list[int], list[int]] | None:
         """New ``input_ids`` and ``labels`` in place of a sentence pair's; the frames are kept.
@@ -182,11 +202,34 @@ class Recombiner:
             )
             source = old_source[:prefix] + new_source.tolist() + old_source[source_stop:]
             target = new_target.tolist() + old_target[target_stop:]
+            in_units = self._in_units(new_source, new_target, phrases)
             if source in self.excluded:
                 coincidences += 1
-            elif len(source) <= self._longest_source and len(target) <= self._longest_target:
-                return Attempt((source, target, phrases), Tries(made, coincidences))
+            elif (
+                in_units is not None
+                and len(source) <= self._longest_source
+                and len(target) <= self._longest_target
+            ):
+                return Attempt((source, target, in_units), Tries(made, coincidences))
         return Attempt(None, Tries(_TRIES, coincidences))
+
+    def _in_units(
+        self, source: Sequence[int], target: Sequence[int], phrases: Sequence[Aligned]
+    ) -> list[Aligned] | None:
+        """Phrases of a new sentence pair, counted in its units; ``None`` if they cut a unit."""
+        if self.unit_table is None:
+            return list(phrases)
+        ranks, written = (
+            {post: rank for rank, post in enumerate(fenceposts_of(self.unit_table, tokens))}
+            for tokens in (source, target)
+        )
+        ends = list(accumulate((length for _, _, length in phrases), initial=0))
+        if any(stop not in ranks for _, stop, _ in phrases) or not written.keys() >= {*ends}:
+            return None
+        return [
+            (ranks[start], ranks[stop], written[last] - written[first])
+            for (start, stop, _), (first, last) in zip(phrases, pairwise(ends), strict=True)
+        ]
 
     def batch(self, seed: int, step: int, **size: int) -> list[Example]:
         """Recombined sentence pairs of similar lengths for a step of training.
@@ -240,8 +283,8 @@ class Recombiner:
         source, target, phrases = new or (old["input_ids"], old["labels"], old_phrases)
         ends = list(accumulate(length for _, _, length in phrases))
         if not ends:  # there is no derivation: one phrase, which will not be learned from
-            frame = len(source) - self.derivations.prefix
-            phrases, ends = [(0, frame - 1, len(target) - 1)], [len(target) - 1]
+            read, written = (int(side.lengths[position]) - 1 for side in self.sides)
+            phrases, ends = [(0, read, written)], [written]
         return Example(
             input_ids=source,
             labels=target,

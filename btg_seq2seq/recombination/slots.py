@@ -15,16 +15,12 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
-from transformers import PreTrainedTokenizerBase
-from transformers.convert_slow_tokenizer import bytes_to_unicode
-
-from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Node, Tree
-from btg_seq2seq.text.words import kind_of
 
 ROOT = ""
 _FEW = 3  # a phrase pair is rare if it occurs this many times less often than half of all do
-PhraseTokens = tuple[tuple[int, ...], tuple[int, ...]]  # source and target tokens
+Unit = tuple[int, ...]  # its tokens
+PhraseUnits = tuple[tuple[Unit, ...], tuple[Unit, ...]]  # source and target
 
 
 class Part(NamedTuple):
@@ -69,14 +65,14 @@ def child_slot(slot: str, inverted: bool, number: int) -> str:
     return f"{slot}{'<' if inverted else '['}{number}"
 
 
-def overlaps(counts: Mapping[str, Mapping[PhraseTokens, int]]) -> dict[tuple[str, str], float]:
+def overlaps(counts: Mapping[str, Mapping[PhraseUnits, int]]) -> dict[tuple[str, str], float]:
     """Morisita's index of every two slots that have a phrase pair in common.
 
     The chance that a phrase pair from one slot equals one from the other, over the chance within a
     slot: 0 where nothing is shared, about 1 for two samples of the same phrases, however small.
     Phrase pairs seen once, as wrong boundaries make them, hardly count.
     """
-    slots_of: defaultdict[PhraseTokens, list[str]] = defaultdict(list)
+    slots_of: defaultdict[PhraseUnits, list[str]] = defaultdict(list)
     for slot, occurrences in counts.items():
         for phrase_pair in occurrences:
             slots_of[phrase_pair].append(slot)
@@ -109,7 +105,7 @@ class Partners:
     """
 
     def __init__(
-        self, phrase_pairs: Mapping[str, Mapping[int, PhraseTokens]], overlap: float, rare: float
+        self, phrase_pairs: Mapping[str, Mapping[int, PhraseUnits]], overlap: float, rare: float
     ) -> None:
         counts = {slot: Counter(chosen.values()) for slot, chosen in phrase_pairs.items()}
         wrong = suspicious(phrase_pairs, rare)
@@ -142,7 +138,7 @@ class Partners:
         return None
 
 
-def suspicious(phrase_pairs: Mapping[str, Mapping[int, PhraseTokens]], rare: float) -> set[int]:
+def suspicious(phrase_pairs: Mapping[str, Mapping[int, PhraseUnits]], rare: float) -> set[int]:
     """Sentences with a phrase pair that is taken for wrong, see ``Partners``.
 
     Where one phrase has a wrong boundary, its neighbour has too, however usual it looks.
@@ -150,49 +146,10 @@ def suspicious(phrase_pairs: Mapping[str, Mapping[int, PhraseTokens]], rare: flo
     return set().union(*(_rare(chosen, rare) for chosen in phrase_pairs.values()))
 
 
-def _rare(chosen: Mapping[int, PhraseTokens], rare: float) -> set[int]:
+def _rare(chosen: Mapping[int, PhraseUnits], rare: float) -> set[int]:
     """The sentences of a slot whose phrase pair there looks like a mistake."""
     counts = Counter(chosen.values())
     often = [counts[phrase_pair] for phrase_pair in chosen.values()]
     limit = median(often) / _FEW
     found = {key for key, phrase_pair in chosen.items() if counts[phrase_pair] <= limit}
     return found if len(found) <= rare * len(often) else set()
-
-
-def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """Tokens within a word: a phrase that starts with one, or ends before one, cuts a word.
-
-    ``ValueError`` where a tokenizer does not say, as those whose tokens are bytes.
-    """
-    vocabulary = tokenizer.get_vocab()
-    special = set(tokenizer.all_special_tokens)
-    names: dict[int, str] = bytes_to_unicode()  # type: ignore[no-untyped-call]
-    bytes_by_name = {name: byte for byte, name in names.items()}
-    is_byte_level = all(name in vocabulary for name in bytes_by_name)
-    word_starts, continuation = ("▁", "Ġ"), "##"
-    marked = any(token.startswith(word_starts) for token in vocabulary if token not in special)
-    glued = any(token.startswith(continuation) for token in vocabulary)
-    if not (marked or glued) and len(tokenizer.tokenize("words")) > 1:
-        raise UserError(
-            f"the tokens of {type(tokenizer).__name__} do not say where words begin: sentences "
-            "cannot be recombined without cutting words; leave recombination out (no "
-            "recombination.start), or choose another model or tokenizer"
-        )
-
-    def continues(token: str) -> bool:
-        if token in special:
-            return False
-        if token.startswith("<0x") and token.endswith(">"):  # a byte, perhaps of a character
-            return True
-        if not marked:
-            return glued and token.startswith(continuation)
-        if is_byte_level and bytes_by_name.get(token[0], 0) >= 0x80:  # of a letter, or within one
-            return True
-        return not token.startswith(word_starts) and _joins_words(token[0])
-
-    return frozenset(number for token, number in vocabulary.items() if token and continues(token))
-
-
-def _joins_words(character: str) -> bool:
-    """Tell whether a character continues a word: a letter, a digit or a mark on a letter."""
-    return kind_of(character) in ("word", "mark")

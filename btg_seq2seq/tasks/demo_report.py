@@ -76,10 +76,10 @@ def report(console: Console, data: Data, base: TrainResult, btg: TrainResult) ->
 
 def drawing(derivation: TextDerivation) -> str:
     """Phrases of the source above those of the target, numbered alike, and the tree."""
-    in_source_order = sorted(derivation.phrases, key=lambda phrase: phrase.tokens)
-    numbers = {phrase.tokens: str(rank) for rank, phrase in enumerate(in_source_order, 1)}
-    above = [f"{numbers[phrase.tokens]} {phrase.source}" for phrase in in_source_order]
-    below = [f"{numbers[phrase.tokens]} {phrase.target}" for phrase in derivation.phrases]
+    in_source_order = sorted(derivation.phrases, key=lambda phrase: phrase.units)
+    numbers = {phrase.units: str(rank) for rank, phrase in enumerate(in_source_order, 1)}
+    above = [f"{numbers[phrase.units]} {phrase.source}" for phrase in in_source_order]
+    below = [f"{numbers[phrase.units]} {phrase.target}" for phrase in derivation.phrases]
     widths = [max(map(len, both)) for both in zip(above, below, strict=True)]
 
     def show_leaf(leaf: Leaf) -> str:

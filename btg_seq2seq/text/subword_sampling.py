@@ -1,9 +1,9 @@
-"""Subword regularisation: training sentences are cut into other tokens in every epoch.
+"""Subword regularisation: other tokens for the same text, drawn at random.
 
 BPE dropout (Provilkov et al., 2020) and sampling of unigram segmentations (Kudo, 2018). The
-``tokenizers`` library has both, but its random numbers cannot be seeded. Here they are a function
-of seed, epoch and line, so that a run can be resumed and shared between processes. Only the cuts
-inside words change: every word stays a whole number of tokens.
+``tokenizers`` library has both, but its random numbers cannot be seeded. Here they are the
+caller's, so that a run can be resumed and shared between processes. Only the cuts inside words
+change: every word stays a whole number of tokens.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from random import Random
 from typing import Any
 
-from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.text.batches import EncodedBitext, Example
 from btg_seq2seq.text.tokenizers import BYTE_TOKENS, WORD_START
 
 WORDS_REMEMBERED = 2**16
@@ -163,40 +161,3 @@ def _description(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     described: dict[str, Any] = {} if backend is None else json.loads(backend.to_str())
     return described
-
-
-class SampledBitext(Dataset[Example]):
-    """A bitext whose sentences have other tokens in every epoch.
-
-    Args:
-        data: the bitext, with the tokenizer's own tokens.
-        sampler: draws the tokens.
-        seed: seed of the draws.
-        epoch: returns the current epoch.
-
-    A draw with more tokens than the bitext allows makes way for the tokenizer's own tokens.
-    """
-
-    def __init__(
-        self,
-        data: EncodedBitext,
-        sampler: SubwordSampler,
-        seed: int,
-        epoch: Callable[[], int],
-    ) -> None:
-        self.data, self.sampler, self.seed, self.epoch = data, sampler, seed, epoch
-        self.longest = math.inf if data.max_length is None else data.max_length
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, position: int) -> Example:
-        example = self.data[position]
-        random = Random(f"{self.seed} {self.epoch()} {example['index']}")
-        source = self.sampler(example["input_ids"], random)
-        target = self.sampler(example["labels"], random)
-        if len(source) <= self.longest:
-            example["input_ids"] = source
-        if len(target) <= self.longest:
-            example["labels"] = target
-        return example

@@ -1,8 +1,8 @@
-"""Words of a text, for rules and recombination: where a match or phrase may begin or end.
+"""Words of a text: where a phrase of the grammar, or the match of a rule, may begin or end.
 
 A word is a run of letters, digits, underscores and the marks on them; every other character that
-is no white space stands for itself. Scripts that are written without spaces have no such runs: any
-of their characters may begin or end a match.
+is no white space stands for itself, with the marks on it. Scripts that are written without spaces
+have no such runs: any of their characters may begin or end a match.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ UNSPACED = (
     (0xFF66, 0xFF9F),
     (0x20000, 0x3FFFF),
 )
-JOINERS = "\u200c\u200d"  # within words of Persian, Indic scripts and emoji
+NON_JOINER, JOINER = "\u200c", "\u200d"  # within words of Persian, Indic scripts and emoji
+SKIN_TONES = range(0x1F3FB, 0x1F400)  # change the emoji before them
+REGIONAL_INDICATORS = range(0x1F1E6, 0x1F200)  # two of these letters are a flag
 
 
 class Word(NamedTuple):
@@ -42,11 +44,12 @@ def kind_of(character: str) -> Kind:
     """The effect of a character on word boundaries."""
     if character.isspace():
         return "space"
-    if character in JOINERS or unicodedata.category(character)[0] == "M":
-        return "mark"
-    if not character.isalnum() and character != "_":
-        return "other"
     code = ord(character)
+    is_joiner = character in (NON_JOINER, JOINER) or code in SKIN_TONES
+    if is_joiner or unicodedata.category(character)[0] == "M":
+        return "mark"
+    if not character.isalnum() and character != "_" and code not in REGIONAL_INDICATORS:
+        return "other"
     return "unspaced" if any(first <= code <= last for first, last in UNSPACED) else "word"
 
 
@@ -62,7 +65,7 @@ def words_of(text: str) -> list[Word]:
         elif kind == "mark" or (kind == "word" and previous != "word"):
             words.append(Word(position, position + 1, previous == "space"))
             kind = "word"
-        elif kind == "word":
+        elif kind == "word" or (kind == previous == "other" and text[position - 1] == JOINER):
             words[-1] = words[-1]._replace(stop=position + 1)
         elif kind != "space":
             words.append(Word(position, position + 1, previous == "space"))

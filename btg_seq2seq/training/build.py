@@ -50,6 +50,8 @@ def build_model(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> BTGS
     model = BTGSeq2Seq.from_backbone(backbone, tokenizer, **asdict(config.grammar))
     if config.pretrained is None and config.position_spread is not None:
         model.backbone.family.spread_positions(model.backbone.model, config.position_spread)
+    if config.pretrained is None and config.initial_weights == "small":
+        model.backbone.family.shrink_weights(model.backbone.model)
     if config.source_language is not None and config.target_language is not None:
         model.backbone.set_languages(config.source_language, config.target_language, tokenizer)
     return model

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase, Seq2SeqTrainingArguments, set_seed
 
 from btg_seq2seq.errors import UserError
@@ -13,11 +14,11 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.recombination.collect import Track
 from btg_seq2seq.recombination.recombine import HeldOut
-from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.text.subword_sampling import subword_sampler
+from btg_seq2seq.text.units import continuing_tokens
 from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -27,11 +28,13 @@ from btg_seq2seq.training.data import (
     length_limit,
     set_languages,
 )
+from btg_seq2seq.training.loop.sampled_batches import SampledBatches
 from btg_seq2seq.training.loop.trainer import BTGTrainer, Metrics
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.regularise import regularise
 from btg_seq2seq.training.report import describe_run
 from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.teacher import taught_batches
 
 
 def build_trainer(
@@ -59,18 +62,16 @@ def build_trainer(
     model.objective = BTGObjective(config.objective, config.seed)
     model.decoding = config.decoding.settings
     regularise(model, config, tokenizer.all_special_ids)
-    subwords = subword_sampler(
-        tokenizer, config.tokenizer.bpe_dropout, config.tokenizer.unigram_alpha
-    )
     frames = Frames.of(tokenizer)
     longest = model.backbone.family.longest(model.backbone.model.config)
     limit, on_too_long = length_limit(config.data, longest)
-    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long)
+    units = model.unit_table
+    data = encode(bitexts.train, tokenizer, frames, limit, on_too_long, units)
     dev, dev_data = bitexts.dev, None
     if dev is not None:
         if dev.trees is not None and dev.segmentations is None:
-            gold_trees(tokenizer, dev)  # raises now an error that an evaluation would raise later
-        dev_data = encode(dev, tokenizer, frames, longest, "skip")
+            gold_trees(tokenizer, dev, units)  # raises now an error of a later evaluation
+        dev_data = encode(dev, tokenizer, frames, longest, "skip", units)
         dev = encoded_pairs(dev, dev_data)
     for line in describe_run(config, model, len(tokenizer), frames, data, dev_data):
         say(line)
@@ -83,8 +84,9 @@ def build_trainer(
         dev_data=dev_data,
         dev=dev,
         metrics=metrics,
-        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track),
-        subwords=subwords,
+        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track, units),
+        taught=taught_batches(config, arguments, model, frames, data, say, track),
+        sampled=sampled_batches(config, tokenizer, frames, data, units),
     )
 
 
@@ -102,14 +104,6 @@ def check_data(config: TrainConfig, bitexts: Bitexts) -> None:
             f"the estimator {name} does not learn from data.train_trees and "
             "data.train_segmentations: remove them, or choose another objective.estimator"
         )
-    # Derivations count tokens, whose number sampling changes.
-    if config.tokenizer.samples and (has_gold or config.objective.has_teacher):
-        setting = "unigram_alpha" if config.tokenizer.unigram_alpha is not None else "bpe_dropout"
-        origin = "data.train_segmentations" if has_gold else "objective.teacher"
-        raise UserError(
-            f"tokenizer.{setting} cuts sentences into other tokens in every epoch, but the "
-            f"derivations of {origin} count the tokens of one tokenization: leave one of them out"
-        )
     if config.optimisation.patience is not None and bitexts.dev is None:
         raise UserError(
             "optimisation.patience needs a dev set: give data.dev_source and data.dev_target, or "
@@ -124,6 +118,7 @@ def recombined_batches(
     bitexts: Bitexts,
     data: EncodedBitext,
     track: Track,
+    unit_table: Tensor | None,
 ) -> RecombinedBatches | None:
     """Build the source of recombined sentences, if the settings ask for it."""
     if config.recombination.start is None:
@@ -142,4 +137,21 @@ def recombined_batches(
         arguments.world_size,
         arguments.process_index,
         track,
+        unit_table,
     )
+
+
+def sampled_batches(
+    config: TrainConfig,
+    tokenizer: PreTrainedTokenizerBase,
+    frames: Frames,
+    data: EncodedBitext,
+    unit_table: Tensor | None,
+) -> SampledBatches | None:
+    """Build what draws the tokens of training sentences, if the settings ask for it."""
+    settings = config.tokenizer
+    sampler = subword_sampler(tokenizer, settings.bpe_dropout, settings.unigram_alpha)
+    if sampler is None:
+        return None
+    pad: int = tokenizer.pad_token_id
+    return SampledBatches(sampler, frames, unit_table, pad, config.seed, data.max_length)

@@ -9,6 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.errors import UserError
@@ -25,6 +28,7 @@ from btg_seq2seq.text import (
 )
 from btg_seq2seq.text.batches import TokenTable
 from btg_seq2seq.text.bitext import TooLong
+from btg_seq2seq.text.corpus_units import CorpusUnits
 from btg_seq2seq.text.frames import Frame, Frames
 from btg_seq2seq.training.settings.config import CONFIG_FILE, DataConfig, TrainConfig
 
@@ -145,10 +149,12 @@ def encode(
     frames: Frames,
     max_length: int | None,
     on_too_long: TooLong,
+    unit_table: Tensor | None = None,
 ) -> EncodedBitext:
     """Encode a bitext; its labels are a sentence's own tokens and the end token, for any family.
 
-    What else the tokenizer puts around a target is in the decoder's prompt already.
+    What else the tokenizer puts around a target is in the decoder's prompt already. Given
+    derivations must count the units of ``unit_table``, or tokens without it.
     """
     data = encode_bitext(bitext, tokenizer, max_length, on_too_long)
     end: int = tokenizer.eos_token_id
@@ -158,19 +164,20 @@ def encode(
             tokens = framed[row]
             stop = len(tokens) - len(frames.labels.suffix)
             data.target.append([*tokens[len(frames.labels.prefix) : stop], end])
-    check_derivations(data, frames)
+    check_derivations(data, frames, unit_table)
     return data
 
 
-def check_derivations(data: EncodedBitext, frames: Frames) -> None:
+def check_derivations(
+    data: EncodedBitext, frames: Frames, unit_table: Tensor | None = None
+) -> None:
     """Refuse gold derivations, trees with segmentations, that do not cover their sentences.
 
-    Trees alone may be over words.
+    Trees alone are over the words of ``text.split()``.
     """
     if data.trees is None or data.segmentations is None:
         return
-    own = data.lengths - [len(frames.source), 1]  # [examples, 2], in tokens
-    for row, (source, target) in enumerate(own.tolist()):
+    for row, (source, target) in enumerate(unit_counts(data, frames, unit_table).tolist()):
         place = f"{data.name}: line {data.index[row] + 1}"
         try:
             tree = Tree.parse(data.trees[row])
@@ -179,13 +186,25 @@ def check_derivations(data: EncodedBitext, frames: Frames) -> None:
         covered = sum(map(int, data.segmentations[row].split()))
         if (tree.start, tree.stop, covered) != (0, source, target):
             raise UserError(
-                f"{place}: the tree {tree} and target phrases of {covered} tokens do not cover a "
-                f"sentence of {source} tokens and its translation of {target}: gold derivations "
-                "count the tokens that this run's tokenizer makes"
+                f"{place}: the tree {tree} and target phrases of {covered} words do not cover a "
+                f"sentence of {source} words and its translation of {target}: gold derivations "
+                "count words and punctuation marks; with model.units=tokens, the tokens that this "
+                "run's tokenizer makes"
             )
 
 
-def too_long_for_the_grammar(data: EncodedBitext, frames: Frames, limit: int) -> int:
-    """The number of sentence pairs with more tokens than the grammar allows."""
-    longest = (data.lengths - [len(frames.source), 1]).max(1)  # [examples]
-    return int((longest > limit).sum())
+def unit_counts(
+    data: EncodedBitext, frames: Frames, unit_table: Tensor | None
+) -> NDArray[np.int64]:
+    """Units of the source and target of every sentence pair, ``[examples, 2]``."""
+    prefix, suffix = len(frames.source.prefix), len(frames.source.suffix)
+    source = CorpusUnits.of(data.source, unit_table, prefix, suffix)
+    target = CorpusUnits.of(data.target, unit_table, suffix=1)
+    return np.stack([source.lengths, target.lengths], 1)
+
+
+def too_long_for_the_grammar(
+    data: EncodedBitext, frames: Frames, limit: int, unit_table: Tensor | None = None
+) -> int:
+    """The number of sentence pairs with more units than the grammar allows."""
+    return int((unit_counts(data, frames, unit_table).max(1) > limit).sum())

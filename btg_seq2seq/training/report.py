@@ -33,10 +33,10 @@ def describe_run(
     yield f"train: {data.summary()}"
     yield f"dev: {dev_data.summary() if dev_data else 'nothing, so there is no best checkpoint'}"
     limit = config.model.max_grammar_length
-    flat = too_long_for_the_grammar(data, frames, limit)
+    flat = too_long_for_the_grammar(data, frames, limit, model.unit_table)
     if flat:
         yield (
-            f"{flat} training pairs have more than max_grammar_length={limit} tokens on a side "
+            f"{flat} training pairs have more than max_grammar_length={limit} words on a side "
             "and train flat, without trees"
         )
     yield from _doubts(config)

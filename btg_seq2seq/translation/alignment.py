@@ -27,7 +27,7 @@ def aligned(
         TextPhrase.between(
             source.text,
             target.text,
-            tokens=pair.source,
+            units=pair.source,
             source_span=source.characters(*pair.source),
             target_span=target.characters(*pair.target),
             log_prob=log_prob,

@@ -1,4 +1,4 @@
-"""Output formats of ``btg translate``, ``score``, ``align`` and ``phrase-table``.
+"""Output formats of ``btg translate``, ``score``, ``align``, ``biparse`` and ``phrase-table``.
 
 A format turns a result into lines of text. Each has one entry in the registry: its name, the kind
 of result it is for, and the lines it writes. ``register_format`` adds a format; the command that
@@ -63,10 +63,14 @@ class ScoredLine:
 
 @dataclass(frozen=True)
 class AlignedPair:
-    """A sentence pair with its derivation."""
+    """A sentence pair with its derivation.
+
+    ``links`` are word alignments, if they are known better than by phrases.
+    """
 
     number: int
     pair: Translation
+    links: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,12 @@ def _scores_as_json(line: ScoredLine) -> Iterable[str]:
     yield to_json_line(values)
 
 
+def _phrases(aligned: AlignedPair) -> Iterable[str]:
+    derivation = aligned.pair.derivation
+    phrases = () if derivation is None else derivation.phrases
+    yield " | ".join(f"{phrase.source} -> {phrase.target}" for phrase in phrases)
+
+
 def _moses(entry: PhraseTableEntry) -> Iterable[str]:
     scores = f"{entry.phi_source:.6g} {entry.phi_target:.6g} {entry.probability:.6g}"
     counts = f"{entry.target_count:.6g} {entry.source_count:.6g} {entry.count:.6g}"
@@ -193,13 +203,19 @@ for _format in (
         "pharaoh",
         AlignedPair,
         "word alignments",
-        lambda aligned: [aligned.pair.to_pharaoh()],
+        lambda aligned: [aligned.pair.to_pharaoh() if aligned.links is None else aligned.links],
     ),
     OutputFormat(
         "json",
         AlignedPair,
         "JSON lines with tree and phrases",
         lambda aligned: [to_json_line(aligned.pair.to_json())],
+    ),
+    OutputFormat(
+        "phrases",
+        AlignedPair,
+        "phrase pairs for people, in target order: source -> target | source -> target",
+        _phrases,
     ),
     OutputFormat(
         "moses",

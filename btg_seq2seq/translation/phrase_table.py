@@ -132,7 +132,7 @@ class PhraseTable:
         plans = prepared.plans([()] * len(sources))
         weights: dict[SentenceSpan, float] = {}  # probability that a span is a phrase
         for row, plan in plans.items():
-            length = len(sources[row].tokens)
+            length = sources[row].units
             flat = math.exp(plan.log_counts[0])
             weights[row, 0, length] = flat
             for (start, stop), posterior in zip(
@@ -141,7 +141,7 @@ class PhraseTable:
                 weights[row, start, stop] = (1 - flat) * float(posterior)
         weights = {place: weight for place, weight in weights.items() if weight > 0}
         prepared.candidates.translate_phrases(
-            place for place in weights if place[1:] != (0, len(sources[place[0]].tokens))
+            place for place in weights if place[1:] != (0, sources[place[0]].units)
         )
         for place, weight in weights.items():
             self._add_span(translator, sources[place[0]], prepared.candidates, place, weight)

@@ -35,7 +35,7 @@ def chunks(
     first, tokens, splits = 0, 0, 0
     for rank, source in enumerate(sources):
         length = len(source.tokens)
-        own = split_count(length) if length <= settings.max_cky_length else 0
+        own = split_count(source.units) if source.units <= settings.max_cky_length else 0
         tokens, splits = tokens + length, splits + own
         is_full = rank - first == CHUNK or tokens > CHUNK_TOKENS or splits > CHUNK_SPLITS
         if is_full and rank > first:
@@ -49,7 +49,7 @@ class PreparedTexts:
     """Texts with their encoder states and phrase candidates, to be translated with any rules.
 
     Everything that one call decodes is reused by the next. A sentence is encoded again only if a
-    rule that is forced or kept ends inside of one of its tokens.
+    rule ends inside of one of its units.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class PreparedTexts:
     ) -> None:
         self.translator, self.sources, self.settings = translator, sources, settings
         self._groups: list[PreparedSentences] = []
-        # Group and row of each sentence, by its rank and tokens.
-        self._places: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+        # Group and row of each sentence, by its rank, tokens and units.
+        self._places: dict[tuple[int, TokenizedText], tuple[int, int]] = {}
 
     def translate(self, rules: Iterable[Rule] | RuleSet = (), nbest: int = 1) -> list[Translation]:
         """Translate by the grammar with these rules; see ``Translator.translate``."""
@@ -132,20 +132,20 @@ class PreparedTexts:
 
     def encode(self, ranks: Iterable[int], sources: Sequence[TokenizedText]) -> None:
         """Encode the sentences that are new, or whose tokens have changed."""
-        new = [rank for rank in ranks if (rank, sources[rank].tokens) not in self._places]
+        new = [rank for rank in ranks if (rank, sources[rank]) not in self._places]
         if new:
             phrases = self.translator.phrases([sources[rank] for rank in new], self.settings)
             group = len(self._groups)
             self._groups.append(prepare(phrases, phrases.grammar, self.settings))
             for row, rank in enumerate(new):
-                self._places[rank, sources[rank].tokens] = group, row
+                self._places[rank, sources[rank]] = group, row
 
     def _decode(self, ruled_texts: Sequence[RuledText]) -> list[CkyResult]:
         """Find the translations of each sentence under its rules."""
         results = [CkyResult([]) for _ in ruled_texts]
         ranks = [rank for rank, ruled in enumerate(ruled_texts) if ruled.source.tokens]
         self.encode(ranks, [ruled.source for ruled in ruled_texts])
-        places = {rank: self._places[rank, ruled_texts[rank].source.tokens] for rank in ranks}
+        places = {rank: self._places[rank, ruled_texts[rank].source] for rank in ranks}
         for group, prepared in enumerate(self._groups):
             rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
             if rows:

@@ -79,7 +79,7 @@ class TextHypothesis:
             TextPhrase.between(
                 source.text,
                 text,
-                tokens=(phrase.start, phrase.stop),
+                units=(phrase.start, phrase.stop),
                 source_span=source.characters(phrase.start, phrase.stop),
                 target_span=span,
                 log_prob=phrase.log_prob,

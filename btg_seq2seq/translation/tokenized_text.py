@@ -1,7 +1,7 @@
-"""A text and its tokens: from spans of tokens to characters, and back.
+"""A text, its tokens and its units: from spans of units to characters, and back.
 
-Rules and people refer to characters, the chart to tokens. A token is cut in two where a rule ends
-inside of it.
+Rules and people refer to characters, the chart to units. Where a rule ends inside a unit, the unit
+is cut in two, and so is a token where it must be.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Literal
 
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.grammar import Span
 from btg_seq2seq.text import TextSide, encode_side, word_token_spans
+from btg_seq2seq.text.units import fenceposts_of
 from btg_seq2seq.text.words import kind_of
 
 Form = Literal["NFC", "NFKC"]
@@ -30,12 +32,19 @@ FORMS: tuple[Form | None, ...] = (None, "NFC", "NFKC")  # normal forms used by t
 class TokenizedText:
     """A sentence and its tokens, without those that frame it.
 
-    ``offsets`` are the characters of each token; several tokens may share a character.
+    ``offsets`` are the characters of each token; several tokens may share a character. ``posts``
+    are the tokens at which units meet, from 0 to the number of tokens.
     """
 
     text: str
     tokens: tuple[int, ...]
     offsets: tuple[Span, ...]
+    posts: tuple[int, ...]
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return len(self.posts) - 1
 
     @cached_property
     def fenceposts(self) -> list[int]:
@@ -43,25 +52,31 @@ class TokenizedText:
         starts = [self._skip_space(start) for start, _ in self.offsets]
         return [*starts, len(self.text)]
 
-    def token_span(self, start: int, stop: int) -> Span | None:
-        """Return the tokens of a span of characters; ``None`` if it ends inside of a token.
+    def unit_span(self, start: int, stop: int) -> Span | None:
+        """Return the units of a span of characters; ``None`` if it ends inside of a unit.
 
         White space belongs to the word after it; at the end of a text, to the last word.
         """
         first = self._fencepost(start)
         is_end = self._skip_space(stop) == len(self.text)
-        last = len(self.tokens) if is_end else self._fencepost(stop)
+        last = self.units if is_end else self._fencepost(stop)
         return None if first is None or last is None or first >= last else (first, last)
 
     def characters(self, start: int, stop: int) -> Span:
-        """Return the characters of a span of tokens; spans that tile the tokens tile the text."""
-        first = 0 if start == 0 else self.fenceposts[start]
-        return first, len(self.text) if stop == len(self.tokens) else self.fenceposts[stop]
+        """Return the characters of a span of units; spans that tile the units tile the text."""
+        first = 0 if start == 0 else self._character(start)
+        return first, len(self.text) if stop == self.units else self._character(stop)
+
+    def _character(self, unit: int) -> int:
+        """First character of a unit."""
+        return self.fenceposts[self.posts[unit]]
 
     def _fencepost(self, character: int) -> int | None:
+        """The unit that begins with a character."""
         character = self._skip_space(character)
-        place = bisect_left(self.fenceposts, character)
-        return place if self.fenceposts[place] == character else None
+        place = bisect_left(range(self.units + 1), character, key=self._character)
+        is_found = place <= self.units and self._character(place) == character
+        return place if is_found else None
 
     def _skip_space(self, character: int) -> int:
         found = NOT_SPACE.search(self.text, character)
@@ -69,10 +84,15 @@ class TokenizedText:
 
 
 class TextReader:
-    """Tokenizes texts."""
+    """Tokenizes texts.
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self.tokenizer = tokenizer
+    ``unit_table`` says which tokens begin a unit, as a model has it; without it, all tokens do.
+    """
+
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, unit_table: Tensor | None = None
+    ) -> None:
+        self.tokenizer, self.unit_table = tokenizer, unit_table
 
     def read(self, texts: Sequence[str], side: TextSide = "source") -> list[TokenizedText]:
         """Tokenize texts; one of white space alone has no tokens.
@@ -86,11 +106,17 @@ class TextReader:
         encoding = encode_side(self.tokenizer, list(texts), side, return_offsets_mapping=True)
         rows = zip(texts, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         return [
-            TokenizedText(text, tuple(tokens), _by_byte(text, offsets))
+            self._with_units(text, tuple(tokens), _by_byte(text, offsets))
             if text.strip()
             else _empty(text)
             for text, tokens, offsets in rows
         ]
+
+    def _with_units(
+        self, text: str, tokens: tuple[int, ...], offsets: tuple[Span, ...]
+    ) -> TokenizedText:
+        posts = tuple(fenceposts_of(self.unit_table, tokens))
+        return TokenizedText(text, tokens, offsets, posts)
 
     def _read_without_offsets(self, text: str, side: TextSide) -> TokenizedText:
         """Find offsets for a slow tokenizer: by words, or by bytes if each has a token."""
@@ -98,20 +124,39 @@ class TextReader:
             return _empty(text)
         tokens = tuple(encode_side(self.tokenizer, text, side)["input_ids"])
         if len(tokens) == len(text.encode()):
-            return TokenizedText(text, tokens, _by_byte(text, [(0, len(text))] * len(tokens)))
-        offsets, position = [], 0
+            offsets = _by_byte(text, [(0, len(text))] * len(tokens))
+            return self._with_units(text, tokens, offsets)
+        by_word: list[Span] = []
+        position = 0
         for word, (start, stop) in zip(
             text.split(), word_token_spans(self.tokenizer, text, side), strict=True
         ):
             position = text.index(word, position)
-            offsets += [(position, position + len(word))] * (stop - start)
+            by_word += [(position, position + len(word))] * (stop - start)
             position += len(word)
-        return TokenizedText(text, tokens, tuple(offsets))
+        return self._with_units(text, tokens, tuple(by_word))
 
-    def cut(self, source: TokenizedText, characters: Iterable[int]) -> TokenizedText:
-        """Cut tokens at the given characters, as far as possible."""
+    def cut(
+        self,
+        source: TokenizedText,
+        characters: Iterable[int],
+        between_tokens: Iterable[int] = (),
+    ) -> TokenizedText:
+        """Cut units at the given characters, and tokens too, as far as possible.
+
+        At the characters ``between_tokens``, units are cut only where two tokens meet.
+        """
         wanted = {source._skip_space(character) for character in characters}
-        inside = sorted(wanted - {*source.fenceposts})
+        cut = self._cut_tokens(source, sorted(wanted - {*source.fenceposts}))
+        wanted |= {source._skip_space(character) for character in between_tokens}
+        missing = wanted - {cut._character(unit) for unit in range(cut.units)}
+        # The first token of a character: others may share it.
+        new = [
+            bisect_left(cut.fenceposts, character) for character in missing & {*cut.fenceposts[:-1]}
+        ]
+        return replace(cut, posts=tuple(sorted([*cut.posts, *new]))) if new else cut
+
+    def _cut_tokens(self, source: TokenizedText, inside: Sequence[int]) -> TokenizedText:
         if not inside:
             return source
         tokens: list[int] = []
@@ -124,7 +169,7 @@ class TextReader:
             for part, span in zip(parts, pairwise([start, *cuts, stop]), strict=True):
                 tokens += part
                 offsets += [span] * len(part)
-        return replace(source, tokens=tuple(tokens), offsets=tuple(offsets))
+        return self._with_units(source.text, tuple(tokens), tuple(offsets))
 
     def _parts(self, token: int, text: str, stops: Sequence[int]) -> list[list[int]] | None:
         """Tokens for each part of a token that is cut at all but the last of ``stops``."""
@@ -165,7 +210,7 @@ class TextReader:
 
 
 def _empty(text: str) -> TokenizedText:
-    return TokenizedText(text, (), ())
+    return TokenizedText(text, (), (), (0,))
 
 
 def _by_byte(text: str, offsets: Sequence[Span]) -> tuple[Span, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 from btg_seq2seq.grammar import Leaf, Node, Span, Tree
@@ -27,7 +28,7 @@ class TextPhrase:
 
     source: str
     target: str
-    tokens: Span  # of the source, without those that frame a sentence
+    units: Span  # of the source
     source_span: Span  # characters
     target_span: Span  # characters
     log_prob: float
@@ -52,7 +53,7 @@ class TextPhrase:
         return {
             "source": self.source,
             "target": self.target,
-            "tokens": list(self.tokens),
+            "units": list(self.units),
             "source_span": list(self.source_span),
             "target_span": list(self.target_span),
             "log_prob": _to_number(self.log_prob),
@@ -65,7 +66,7 @@ class TextPhrase:
         return cls(
             source=value["source"],
             target=value["target"],
-            tokens=_span(value["tokens"]),
+            units=_span(value["units"] if "units" in value else value["tokens"]),  # before 0.3
             source_span=_span(value["source_span"]),
             target_span=_span(value["target_span"]),
             log_prob=_from_number(value["log_prob"]),
@@ -75,7 +76,7 @@ class TextPhrase:
 
 @dataclass(frozen=True)
 class TextDerivation:
-    """The derivation of a text, in words and characters: a tree over source tokens, and phrases."""
+    """The derivation of a text, in words and characters: a tree over source units, and phrases."""
 
     tree: Tree
     phrases: tuple[TextPhrase, ...]  # in target order
@@ -86,10 +87,10 @@ class TextDerivation:
 
         In source order; angle brackets mark two parts that the translation inverts.
         """
-        by_tokens = {phrase.tokens: phrase for phrase in self.phrases}
+        by_units = {phrase.units: phrase for phrase in self.phrases}
 
         def show_leaf(leaf: Leaf) -> str:
-            phrase = by_tokens[leaf.start, leaf.stop]
+            phrase = by_units[leaf.start, leaf.stop]
             return f"{phrase.source} -> {phrase.target}"
 
         def show_node(node: Node, left: str, right: str) -> str:
@@ -177,6 +178,18 @@ class Translation(Alternative):
     def bracket(self) -> str:
         """The derivation in brackets; empty if there is none."""
         return "" if self.derivation is None else self.derivation.bracket
+
+    def draw(
+        self,
+        view: Literal["tree", "matrix"] = "tree",
+        theme: Literal["auto", "light", "dark"] = "auto",
+    ) -> Any:
+        """Draw the derivation: a ``btg_seq2seq.drawing.drawing.Drawing``, with ``svg``, ``save``.
+
+        ``UserError`` if there is no derivation, or if it is too large.
+        """
+        # Imported by name, because the layer of drawing is above that of translation.
+        return import_module("btg_seq2seq.drawing.drawing").draw(self, view, theme)
 
     def to_pharaoh(self) -> str:
         """Return the word alignment ``0-0 1-2 ...``: all words of each pair of phrases."""

@@ -58,7 +58,7 @@ class Translator:
         self.model = model
         self.tokenizer = tokenizer
         self.settings = settings or model.decoding
-        self.reader = TextReader(tokenizer)
+        self.reader = TextReader(tokenizer, model.unit_table)
         self.writer = TargetWriter(tokenizer)
 
     @classmethod
@@ -200,14 +200,15 @@ class Translator:
     ) -> list[Translation]:
         """Find the most probable tree of each sentence pair, and target phrases along it.
 
-        ``segments`` is the number of phrases; it defaults to the most that the model allows. A
-        pair with an empty side, or one too long for the grammar, has no derivation.
+        ``segments`` is the number of phrases. By default it is the most probable one, but at least
+        two if the pair can be cut. A pair with an empty side, or one too long for the grammar, has
+        no derivation.
         """
         check_pairs(sources, targets)
         read, written = self.tokenize(sources), self.tokenize(targets, side="target")
-        found = best_derivations(
-            self.model, [one.tokens for one in read], [one.tokens for one in written], segments
-        )
+        sources_tokens, targets_tokens = ([one.tokens for one in side] for side in (read, written))
+        rate = self.settings.segment_rate
+        found = best_derivations(self.model, sources_tokens, targets_tokens, segments, rate)
         return [aligned(*pair) for pair in zip(read, written, found, strict=True)]
 
     def read(
@@ -255,7 +256,8 @@ class Translator:
     ) -> Seq2SeqPhrases:
         """Return the model as the phrase translator of these sentences."""
         framed = [self.framed(source.tokens) for source in sources]
-        return Seq2SeqPhrases(self.model, framed, settings or self.settings)
+        posts = [source.posts for source in sources]
+        return Seq2SeqPhrases(self.model, framed, settings or self.settings, posts)
 
     def framed(self, tokens: Sequence[int]) -> list[int]:
         """Add the tokens that the model expects around a source."""

@@ -116,12 +116,12 @@ def uses(translator: Translator, texts: list[str], targets: list[str], rules: li
     return found
 
 
-def random_translator() -> Translator:
+def random_translator(units: str = "words") -> Translator:
     """A model with pieces of words and random weights."""
     tokenizer = train_tokenizer("bpe", CORPUS, 330)
     torch.manual_seed(0)
     config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
-    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer, max_segments=3, units=units)
     return Translator(model, tokenizer)
 
 
@@ -150,6 +150,7 @@ def scenarios() -> dict:
         )
         targets = ["das Haus", "", "the dog saw the garden", "in"]
         found["random"] = uses(random_translator(), TEXTS, targets, RULES)
+        found["tokens"] = uses(random_translator("tokens"), TEXTS, targets, RULES)
         found["commands"] = commands(directory, directory / "robust")
     plain: dict = json.loads(json.dumps(found))
     return plain

@@ -55,6 +55,33 @@ def test_new_bitext_of_known_words(directory, tmp_path, capsys):
         assert set(" ".join(column).split()) <= known
 
 
+def test_phrases_without_a_model(directory, tmp_path, capsys):
+    """The lexical teacher finds the phrases of a task that nobody has been trained on."""
+    files = [directory / "train.source", directory / "train.target"]
+    outputs = [
+        "--output-source",
+        tmp_path / "new.source",
+        "--output-target",
+        tmp_path / "new.target",
+    ]
+    options = ["--count", 200, "--exclude", directory / "dev.source"]
+    assert main(["augment", "--lexical", *map(str, [*files, *outputs, *options])]) == 0
+    assert "200 new pairs" in capsys.readouterr().err
+    sources, targets = (read_lines(tmp_path / f"new.{side}") for side in ("source", "target"))
+    assert len(set(sources)) == len(targets) == 200
+    known = [*read_lines(directory / "train.source"), *read_lines(directory / "dev.source")]
+    assert set(sources).isdisjoint(known)
+    for side, lines in (("source", sources), ("target", targets)):
+        words = set(" ".join(read_lines(directory / f"train.{side}")).split())
+        assert set(" ".join(lines).split()) <= words
+
+
+def test_a_model_and_word_tables_are_alternatives(directory, tmp_path, capsys):
+    arguments = ["--lexical", *["x"] * 3, "--output-source", "a", "--output-target", "b"]
+    assert main(["augment", *arguments]) == 2
+    assert "btg augment" in capsys.readouterr().err
+
+
 def test_the_seed_decides(directory, tmp_path):
     first, again, other = (
         augment(directory, tmp_path, "--count", 50, "--seed", seed) for seed in (1, 1, 2)

@@ -100,7 +100,7 @@ def test_help_has_dashes_and_quiet(said, capsys, command):
     text = capsys.readouterr().out
     assert re.findall(r"--[\w.-]*_[\w.-]*", text) == []
     assert "--quiet" in text
-    assert ("--output-file" in text) == (command in PRINTING)
+    assert ("--output-file" in text) == (command in [*PRINTING, "biparse"])
     assert "Literal" not in text
 
 
@@ -130,7 +130,7 @@ def test_documentation_has_dashes():
         ),
         (
             ["align", "M", "a", "b", "--format", "jsno"],
-            "btg align: --format: 'jsno' is not one of pharaoh, json; did you mean json?",
+            "btg align: --format: 'jsno' is not one of pharaoh, json, phrases; did you mean json?",
         ),
         (["evaluate", "M", "a", "b", "--json"], "btg evaluate: --json is now --format json"),
         (
@@ -140,6 +140,26 @@ def test_documentation_has_dashes():
         (
             ["translate", "M", "--rule", "caf\udce9=x"],
             "btg translate: --rule 'caf\\udce9=x' is not UTF-8; convert it, or use --rules FILE",
+        ),
+        (
+            ["draw", "in.jsonl", "out.gif"],
+            "btg draw: out.gif: the output must end in .svg, .html, .png",
+        ),
+        (
+            ["draw", "in.jsonl", "out.svg", "--rule", "a=b"],
+            "btg draw: rules need a model that translates: use --model",
+        ),
+        (
+            ["draw", "in.jsonl", "out.svg", "--beam-size", "3"],
+            "btg draw: --beam-size needs a model that translates: use --model",
+        ),
+        (
+            ["draw", "in.jsonl", "out.png", "--scale", "0"],
+            "btg draw: --scale must be above 0 and at most 10, not 0.0",
+        ),
+        (
+            ["translate", "M", "--explain", "--format", "jsonl"],
+            "btg translate: --explain is for people, and --format for programs: use one of them",
         ),
         (["demo", "--seed", "x"], "btg demo: --seed: 'x' is not a whole number"),
         (
@@ -277,6 +297,7 @@ def test_a_signal_ends_a_command_and_leaves_nothing_behind(model, tmp_path, numb
         ["translate", "M", "--mode", "ckyy"],
         ["translate", "M", "--beam-size", "0"],
         ["translate", "M", "nowhere.txt"],
+        ["draw", "nowhere.jsonl", "out.svg"],
         ["score", "M", "a", "b", "--rule", "a=b"],
         ["train", "bad.yaml"],
         ["train", "bad.yaml", "--model.layers", "0"],

@@ -6,7 +6,6 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -14,7 +13,6 @@ import torch
 from benchmarks import summary, svo_sov
 from btg_seq2seq.cli.commands import COMMANDS
 from btg_seq2seq.cli.main import main
-from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.tasks import demo
@@ -98,35 +96,6 @@ def test_the_results_are_those_of_the_benchmark() -> None:
 
 def test_the_readme_stays_short() -> None:
     assert len(README.splitlines()) <= 120
-
-
-def test_the_picture_shows_a_derivation() -> None:
-    """Boxes of the same colour are aligned, and the tree puts them into the order of the target."""
-    svg = ElementTree.parse(ROOT / "docs/images/derivation.svg").getroot()
-    space = {"svg": "http://www.w3.org/2000/svg"}
-    boxes = svg.findall("svg:rect[@class='box']", space)
-    rows = {
-        height: sorted((box for box in boxes if box.get("y") == height), key=_left)
-        for height in {box.get("y") for box in boxes}
-    }
-    source, target = (
-        [box.get("fill") for box in rows[height]] for height in sorted(rows, key=float)
-    )
-    texts = {
-        kind: svg.findall(f"svg:text[@class='{kind}']", space) for kind in ("source", "target")
-    }
-    described = svg.findtext("svg:desc", "", space)
-    tree = Tree.parse(described.partition(" over ")[0])
-    words = [len((text.text or "").split()) for text in texts["source"]]
-    starts = [sum(words[:rank]) for rank in range(len(words))]
-    assert sorted(tree.phrases) == [
-        (start, start + count) for start, count in zip(starts, words, strict=True)
-    ]
-    assert [source[starts.index(start)] for start, _ in tree.phrases] == target
-
-
-def _left(box: ElementTree.Element) -> float:
-    return float(box.get("x", ""))
 
 
 @pytest.mark.parametrize("uniform_steps", [0, 10])

@@ -47,7 +47,7 @@ def test_runs_begin_alike_and_end_similarly(found, expected, run):
 
 
 @pytest.mark.parametrize("use", TRANSLATED)
-@pytest.mark.parametrize("model", ["random", "trained"])
+@pytest.mark.parametrize("model", ["random", "tokens", "trained"])
 def test_translations(found, expected, model, use):
     skip_if_drifted(model, found, expected)
     for own, recorded in zip(found[model][use], expected[model][use], strict=True):
@@ -59,7 +59,7 @@ def test_translations(found, expected, model, use):
 
 
 @pytest.mark.parametrize("use", SCORED)
-@pytest.mark.parametrize("model", ["random", "trained"])
+@pytest.mark.parametrize("model", ["random", "tokens", "trained"])
 def test_scores_of_given_translations(found, expected, model, use):
     skip_if_drifted(model, found, expected)
     for own, recorded in zip(found[model][use], expected[model][use], strict=True):

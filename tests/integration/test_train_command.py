@@ -85,7 +85,7 @@ def test_what_will_not_be_done_is_said(
     arguments += ["--model.max_grammar_length", "3", "--recombination.start", "1"]
     assert main(["train", config, *arguments]) == 0
     said = capsys.readouterr().err
-    assert "more than max_grammar_length=3 tokens on a side and train flat" in said
+    assert "more than max_grammar_length=3 words on a side and train flat" in said
     assert "recombination.start is 1, but there are 1 steps" in said
 
 
@@ -93,6 +93,7 @@ def test_parsers_that_learn_too_early_are_told_of(
     config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--output", str(tmp_path / "run"), "--optimisation.steps", "1"]
+    arguments += ["--objective.teacher", "none"]
     for steps in ("0", "1"):
         more = ["--objective.flat_steps", steps, "--overwrite"]
         assert main(["train", config, *arguments, *more]) == 0

@@ -14,10 +14,11 @@ import numpy as np
 
 from btg_seq2seq.decoding.chart.kernels import chart_kernels, string_kernels
 from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
-from btg_seq2seq.decoding.phrase_translator import Floats, Integers, Tokens
+from btg_seq2seq.decoding.phrase_translator import Floats, Integers, Tokens, UnitTable
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
 from btg_seq2seq.grammar.packing import span_count, split_count
+from btg_seq2seq.text.units import begins_unit
 
 NO_RULE = -1
 
@@ -111,9 +112,17 @@ class ChartString:
 
 
 def run_charts(
-    charts: Sequence[Chart], pool: StringPool, beam_size: int, nbest: int | None
+    charts: Sequence[Chart],
+    pool: StringPool,
+    beam_size: int,
+    nbest: int | None,
+    unit_table: UnitTable | None = None,
 ) -> list[list[ChartString]]:
-    """Fill charts and read the ``nbest`` strings of each, best first; ``None`` for all."""
+    """Fill charts and read the ``nbest`` strings of each, best first; ``None`` for all.
+
+    With a ``unit_table``, phrases meet only between units of the target, so that no word is made of
+    parts of two phrases.
+    """
     if not charts:
         return []
     if nbest is None:
@@ -141,7 +150,7 @@ def run_charts(
         log_counts,
         np.concatenate([chart.leaf_begins for chart in charts]),
         np.concatenate([chart.leaf_counts for chart in charts]),
-        *(hashes, offsets, strings.log_probs, beam_size),
+        *(hashes, offsets, strings.log_probs, edges_of(strings, unit_table), beam_size),
         string_kernels.base_powers(longest * largest),
         *(masses, sizes, leaves, posteriors),
     )
@@ -159,6 +168,27 @@ def run_charts(
         ]
         for b, chart in enumerate(charts)
     ]
+
+
+def edges_of(strings: Strings, unit_table: UnitTable | None) -> Integers:
+    """Bits that say which strings may meet, ``[strings, 2]``: what each follows, how each ends."""
+    if unit_table is None or not len(strings.tokens):
+        return np.ones((len(strings.lengths), 2), np.int64)
+    # An empty string is a whole sentence and never meets another one, so any token will do.
+    first = strings.tokens[np.minimum(strings.offsets[:-1], len(strings.tokens) - 1)]
+    last = strings.tokens[np.maximum(strings.offsets[1:] - 1, 0)]
+    start, end = (_entries(tokens, unit_table) for tokens in (first, last))
+    follows = [
+        begins_unit(np.full_like(start, bit << 2), start).astype(np.int64) << bit
+        for bit in range(4)
+    ]
+    return np.stack([np.sum(follows, 0), 1 << (end >> 2).astype(np.int64)], 1)
+
+
+def _entries(tokens: Integers, unit_table: UnitTable) -> UnitTable:
+    """Entries of tokens; those that are in no vocabulary begin and end a unit."""
+    known = tokens < len(unit_table)
+    return np.where(known, unit_table[np.where(known, tokens, 0)], 0).astype(np.uint8)
 
 
 def sentence_table(lengths: Sequence[int], segments: Sequence[int]) -> Integers:

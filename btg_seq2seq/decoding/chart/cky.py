@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from btg_seq2seq.decoding.chart.candidates import Candidates
-from btg_seq2seq.decoding.chart.charts import Chart, StringPool, run_charts
+from btg_seq2seq.decoding.chart.charts import Chart, ChartString, StringPool, run_charts
 from btg_seq2seq.decoding.chart.plan import Plan, plan_sentences
 from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
@@ -91,7 +91,7 @@ class PreparedSentences:
         extra = StringPool()
         charts = [self._chart(sentence, plan, rules, extra) for sentence, plan in plans.items()]
         pool = self.candidates.pool.joined(extra)
-        found = run_charts(charts, pool, self.settings.beam_size, nbest)
+        found = self._run(charts, pool, nbest)
         results = {}
         for (sentence, plan), strings in zip(plans.items(), found, strict=True):
             hypotheses = [
@@ -108,6 +108,23 @@ class PreparedSentences:
             if sentence not in results:
                 results[sentence] = self._without_chart(sentence, given, rules, nbest)
         return [results[sentence] for sentence in rows]
+
+    def _run(
+        self, charts: Sequence[Chart], pool: StringPool, nbest: int | None
+    ) -> list[list[ChartString]]:
+        """Find the strings of each chart.
+
+        Phrases meet between words. A sentence for which rules and beams leave no such string is the
+        exception: any string is better than none.
+        """
+        beam_size, unit_table = self.settings.beam_size, self.candidates.phrases.unit_table
+        found = run_charts(charts, pool, beam_size, nbest, unit_table)
+        empty = [row for row, strings in enumerate(found) if not strings]
+        if unit_table is not None and empty:
+            others = run_charts([charts[row] for row in empty], pool, beam_size, nbest)
+            for row, strings in zip(empty, others, strict=True):
+                found[row] = strings
+        return found
 
     def plans(
         self,
@@ -155,7 +172,7 @@ class PreparedSentences:
     ) -> CkyResult:
         """Translate flat or, where rules must be obeyed, phrase by phrase in source order."""
         length, limit = self.lengths[sentence], self.settings.max_cky_length
-        reason = f"{length} tokens, more than max_cky_length = {limit}"
+        reason = f"{length} words, more than max_cky_length = {limit}"
         longest = self.settings.max_phrase_length or length
         pieces = cut_around(length, min(longest, max(1, limit)), forced(spans))
         note = "cut at the rules, phrases in source order"
@@ -177,7 +194,9 @@ class PreparedSentences:
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
             for (_, start, stop), (begin, count) in zip(places, strings, strict=True)
         ]
-        hypotheses = in_source_order(choices, max(self.settings.beam_size, nbest or 1))[:nbest]
+        beam_size = max(self.settings.beam_size, nbest or 1)
+        unit_table = self.candidates.phrases.unit_table
+        hypotheses = in_source_order(choices, beam_size, unit_table)[:nbest]
         cut = {*pieces}
         ignored = [rule.rule for rule in spans if (rule.start, rule.stop) not in cut]
         return CkyResult(hypotheses, f"{reason}: {note}", ignored)

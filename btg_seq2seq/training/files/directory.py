@@ -21,7 +21,7 @@ from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_
 DATA_FILE = "data.json"  # checksums of the texts
 # All that a run writes into its directory, the model and the tokenizer under names of Hugging
 # Face's; nothing else is ever removed from it.
-WRITTEN = [FOLDER, "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
+WRITTEN = [FOLDER, "teacher", "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
 WRITTEN += [MANIFEST_FILE, DECODING_FILE, "config.json", "generation_config.json"]
 WRITTEN += ["model.safetensors"]
 WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]

@@ -8,7 +8,8 @@ goes on as if it had not been interrupted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -42,7 +43,8 @@ class TaughtBatches:
 
     Args:
         settings: when the teacher teaches, and how many of the sentences.
-        draws: its derivations, by the position of a sentence pair in ``examples``.
+        teach: returns its derivations, by the position of a sentence pair in ``examples``; called
+            before the first step that needs them.
         examples: the training set.
         updates_per_epoch: steps of training that go through the whole set.
         seed: seed of all random choices.
@@ -52,15 +54,20 @@ class TaughtBatches:
     def __init__(
         self,
         settings: ObjectiveSettings,
-        draws: Draws,
+        teach: Callable[[], Draws],
         examples: EncodedBitext,
         updates_per_epoch: int,
         seed: int,
         max_segments: int,
     ) -> None:
-        self.settings, self.draws, self.seed = settings, draws, seed
+        self.settings, self.teach, self.seed = settings, teach, seed
         self.updates_per_epoch, self.max_segments = updates_per_epoch, max_segments
         self.positions = {index: position for position, index in enumerate(examples.index)}
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The teacher's derivations."""
+        return self.teach()
 
     def __call__(self, batch: dict[str, Any], step: int) -> dict[str, Any]:
         """Return the batch of a step, with derivations if the teacher has a say in it."""

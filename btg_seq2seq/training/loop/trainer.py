@@ -16,7 +16,7 @@ objective, atomic checkpoints, and errors that name the lines of a batch.
 #       _load_callback_state*                    and then the settings of this run
 #       _load_rng_state*                         before the first batch
 #     for each update:
-#       get_batch_samples*                       its batches: recombined, or with a teacher's trees
+#       get_batch_samples*                       its batches: recombined, taught, sampled tokens
 #       for each batch:
 #         on_step_begin                          callbacks: the directory is prepared
 #         training_step*                         sets objective.step; cuts the batch into parts
@@ -47,7 +47,7 @@ from typing import Any
 import torch
 from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from transformers import (
     PreTrainedTokenizerBase,
     PrinterCallback,
@@ -63,7 +63,6 @@ from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of
 from btg_seq2seq.text.length_batches import length_batches
-from btg_seq2seq.text.subword_sampling import SampledBitext, SubwordSampler
 from btg_seq2seq.training.files.checkpoints import (
     Checkpoints,
     load_weights,
@@ -72,6 +71,7 @@ from btg_seq2seq.training.files.checkpoints import (
 )
 from btg_seq2seq.training.loop.parameter_groups import parameter_groups
 from btg_seq2seq.training.loop.progress import DEV, EarlyStopping
+from btg_seq2seq.training.loop.sampled_batches import SampledBatches
 from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.loop.term_means import TermMeans
 from btg_seq2seq.training.loop.weight_average import WeightAverage
@@ -127,7 +127,7 @@ class BTGTrainer(Seq2SeqTrainer):
         metrics: Metrics | None = None,
         recombined: RecombinedBatches | None = None,
         taught: TaughtBatches | None = None,
-        subwords: SubwordSampler | None = None,
+        sampled: SampledBatches | None = None,
     ) -> None:
         super().__init__(
             model,
@@ -142,7 +142,7 @@ class BTGTrainer(Seq2SeqTrainer):
         self.optimisation, self.tokenizer = optimisation, tokenizer
         self.train_data, self.dev_data = train_data, dev_data
         self.dev, self.metrics = dev, metrics
-        self.recombined, self.taught, self.subwords = recombined, taught, subwords
+        self.recombined, self.taught, self.sampled = recombined, taught, sampled
         self.average = WeightAverage(model, optimisation.ema) if optimisation.ema else None
         if self.average is not None:
             self.add_callback(self.average)
@@ -167,16 +167,12 @@ class BTGTrainer(Seq2SeqTrainer):
             num_replicas=self.args.world_size,
             rank=self.args.process_index,
         )
-        data: Dataset[Example] = self.train_data
-        if self.subwords is not None:
-            seed, epoch = self.args.seed, lambda: sampler.epoch
-            data = SampledBitext(self.train_data, self.subwords, seed, epoch)
-        return EpochLoader(data, batch_sampler=sampler, collate_fn=self.data_collator)
+        return EpochLoader(self.train_data, batch_sampler=sampler, collate_fn=self.data_collator)
 
     def get_batch_samples(
         self, epoch_iterator: Iterator[Any], num_batches: int, device: torch.device
     ) -> tuple[list[Any], Tensor | int | None]:
-        """Return the batches of an update: recombined, or with derivations of the teacher."""
+        """Return the batches of an update: recombined or taught, and in sampled tokens."""
         batches, count = super().get_batch_samples(epoch_iterator, num_batches, device)
         step = self.state.global_step
         if self.recombined is not None:
@@ -184,9 +180,12 @@ class BTGTrainer(Seq2SeqTrainer):
                 with self.accelerator.autocast():  # the precision of training
                     self.recombined.collect(self.model)
             batches = [self.recombined(batch, step, part) for part, batch in enumerate(batches)]
-            count = self._get_num_items_in_batch(batches, device)
         if self.taught is not None:
             batches = [self.taught(batch, step) for batch in batches]
+        if self.sampled is not None:
+            batches = [self.sampled(batch, step, part) for part, batch in enumerate(batches)]
+        if self.recombined is not None or self.sampled is not None:
+            count = self._get_num_items_in_batch(batches, device)
         return batches, count
 
     def _dev_batches(self, data: EncodedBitext) -> Iterator[dict[str, Any]]:

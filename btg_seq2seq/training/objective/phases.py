@@ -45,11 +45,12 @@ def teaching_share(settings: ObjectiveSettings, step: int) -> float:
     """Return the share of steps around this one that are taught: 1, then less and less, then 0."""
     if not settings.has_teacher:
         return 0.0
-    left = first_parser_step(settings) + (settings.taught_steps or 0) - step
+    if settings.taught_steps is None:
+        return 1.0
+    left = first_parser_step(settings) + settings.taught_steps - step
     if left > 0:
         return 1.0
-    fading = settings.fading_steps or 0
-    return max(0.0, 1 + left / fading) if fading else 0.0
+    return max(0.0, 1 + left / settings.fading_steps) if settings.fading_steps else 0.0
 
 
 def first_parser_step(settings: ObjectiveSettings) -> int:

@@ -59,7 +59,7 @@ class RobustEstimator(Estimator):
         with torch.no_grad():
             draws, proposal = _draw_trees(parsers, samples, step.turned, noise, proposed)
             trees = TreeBatch.interleaved(draws)
-            leaves = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
+            leaves = LeafCRF(several.leaf_scores, several.target.units, trees, parsers.limit)
             numbers = noise.repeat(samples)
             targets, log_sum = _draw_targets(model, pair, several, leaves, step, numbers)
             pairs = PhrasePairs.forward(trees, targets)
@@ -72,7 +72,7 @@ class RobustEstimator(Estimator):
             picked = pairs[chosen + torch.arange(batch, device=chosen.device) * samples]
         # The parsers learn from every draw, the seq2seq model from one, drawn by weight.
         log_posterior = _log_probs(parsers.posterior, draws)
-        fitted = LeafCRF(several.leaf_scores, several.target.lengths, trees, parsers.limit)
+        fitted = LeafCRF(several.leaf_scores, several.target.units, trees, parsers.limit)
         fit = _log_probs(parsers.prior, draws) + log_posterior
         fit = fit + fitted.log_prob(targets).view(batch, samples)
         parsing = -(weights * fit).sum(1)
@@ -175,7 +175,7 @@ def _draw_targets(
     drawn = SegmentationBatch(fenceposts, trees.segments)
     log_sum = -_mixture(leaves.log_prob(drawn), nearby.log_prob(drawn), MOVED_TARGETS)
 
-    is_summed = several.target.lengths <= step.settings.summed_length
+    is_summed = several.target.units <= step.settings.summed_length
     rows, others = is_summed.nonzero()[:, 0], (~is_summed).nonzero()[:, 0]
     if len(others):
         pairs = PhrasePairs.forward(trees, drawn)[others]

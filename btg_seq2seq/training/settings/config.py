@@ -129,8 +129,10 @@ class TrainConfig:
     @property
     def parsers_must_wait(self) -> bool:
         """Random weights: phrases mean nothing yet when the parsers would begin to learn."""
-        is_random = self.model.pretrained is None and not self.objective.flat_steps
-        return self.learns_trees and is_random and not self.objective.description.needs_gold
+        objective = self.objective
+        is_random = self.model.pretrained is None and not objective.flat_steps
+        has_trees = objective.description.needs_gold or objective.has_teacher
+        return self.learns_trees and is_random and not has_trees
 
     @property
     def learns_trees(self) -> bool:

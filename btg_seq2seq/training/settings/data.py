@@ -21,10 +21,11 @@ class DataConfig:
     """Their translations, line by line."""
 
     train_trees: str | None = None
-    """Gold trees of these sentences, as brackets over tokens, for the estimator ``gold``."""
+    """Gold trees of these sentences, as brackets over words and punctuation marks. They are for the
+    estimator ``gold``."""
 
     train_segmentations: str | None = None
-    """Also for ``gold``: lengths in tokens of the target phrases, one for each leaf of a tree."""
+    """Also for ``gold``: lengths in words of the target phrases, one for each leaf of a tree."""
 
     dev_source: str | None = None
     """Sentences to evaluate the model on during training. Without them there are no evaluations,
@@ -93,8 +94,3 @@ class TokenizerConfig:
             finite("tokenizer.unigram_alpha", self.unigram_alpha)
         if self.bpe_dropout and self.unigram_alpha is not None:
             raise UserError("give tokenizer.bpe_dropout or unigram_alpha, not both")
-
-    @property
-    def samples(self) -> bool:
-        """True if training sentences have other tokens in every epoch."""
-        return bool(self.bpe_dropout) or self.unigram_alpha is not None

@@ -56,7 +56,7 @@ class ObjectiveSettings:
     it takes draws from the search for boundaries."""
 
     summed_length: int = 12
-    """Longest target, in tokens, for which a tree is scored by the sum over all target
+    """Longest target, in words, for which a tree is scored by the sum over all target
     segmentations (robust). For longer targets the sum is estimated from one segmentation, which
     costs far less and may need more steps to find trees."""
 
@@ -73,23 +73,23 @@ class ObjectiveSettings:
     uniform_steps: int | None = None
     """Steps in which phrases are learned from uniformly drawn derivations while the parsers wait:
     what they would learn from phrases that mean nothing yet is hard to unlearn. Defaults to 300 for
-    random weights without flat_steps, and to 0 for a model that can translate already."""
+    random weights without flat_steps or a teacher, and to 0 otherwise."""
 
     flat_steps: int = 0
     """Steps before that in which only whole sentences are learned, as in a plain seq2seq model."""
 
-    teacher: Literal["lexical", "none"] | None = None
+    teacher: Literal["lexical", "none"] = "none"
     """``lexical`` learns the first trees from word translation tables, which take seconds to
-    estimate from the bitext: derivations are drawn from the exact bitext grammar that they score.
-    Defaults to ``lexical`` for random weights, and to ``none`` for a pretrained model."""
+    estimate from the bitext: derivations are drawn from the exact bitext grammar that they
+    score."""
 
     taught_steps: int | None = None
-    """Steps after the flat and uniform ones in which derivations are the teacher's. Defaults to
-    half of the steps of a run."""
+    """Steps in which derivations are the teacher's, after whole sentences and uniformly drawn
+    derivations. Defaults to the whole run."""
 
-    fading_steps: int | None = None
+    fading_steps: int = 0
     """Steps after that in which fewer and fewer batches are the teacher's, and the rest are left to
-    the estimator. Defaults to a tenth of the steps of a run."""
+    the estimator."""
 
     taught_share: float = 0.5
     """Share of the sentences of a taught batch that are learned cut into phrases as well as whole;
@@ -127,7 +127,7 @@ class ObjectiveSettings:
     @property
     def has_teacher(self) -> bool:
         """Derivations come from a teacher for some steps."""
-        return self.teacher not in (None, "none")
+        return self.teacher != "none"
 
     @property
     def description(self) -> EstimatorDescription:

@@ -1,4 +1,4 @@
-"""Rules applied to a text: matches become spans of tokens whose translations are given."""
+"""Rules applied to a text: matches become spans of units whose translations are given."""
 
 from __future__ import annotations
 
@@ -65,17 +65,20 @@ class RuleApplier:
         if not source.tokens or not self.rules:
             return RuledText(source)
         matches, notices = self.rules.find(source.text)
-        ends = [
-            character
-            for match in matches
-            if match.rule.mode != "prefer"
-            for character in (match.start, match.stop)
-        ]
-        cut = self.reader.cut(source, ends)
+        preferred, others = (
+            [
+                character
+                for match in matches
+                if (match.rule.mode == "prefer") == is_preferred
+                for character in (match.start, match.stop)
+            ]
+            for is_preferred in (True, False)
+        )
+        cut = self.reader.cut(source, others, between_tokens=preferred)
         is_too_long = self.longest is not None and len(cut.tokens) > self.longest
         ruled = RuledText(source if is_too_long else cut, matches, notices=notices)
         for rank, match in enumerate(matches):
-            could_be_cut = is_too_long and cut.token_span(match.start, match.stop) is not None
+            could_be_cut = is_too_long and cut.unit_span(match.start, match.stop) is not None
             self._add(ruled, rank, match, could_be_cut)
         return ruled
 
@@ -83,7 +86,7 @@ class RuleApplier:
         rule = match.rule
         fails = "does not compete" if rule.mode == "prefer" else "is not obeyed"
         words = " ".join(ruled.source.text[match.start : match.stop].split())
-        span = ruled.source.token_span(match.start, match.stop)
+        span = ruled.source.unit_span(match.start, match.stop)
         if span is None:
             reason = f"the tokenizer does not part {words!r} from the words around it"
             if could_be_cut:

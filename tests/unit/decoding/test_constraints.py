@@ -40,7 +40,7 @@ def test_spans_that_cannot_be_obeyed():
     check_spans(0, 3, [other, RuleSpan(0, 2, ((5,),), 0, "prefer")])
     with pytest.raises(ValueError, match=r"sentence 7: rule 0 .* rule 1 .* leave one of them out"):
         check_spans(7, 3, [other, one])
-    with pytest.raises(ValueError, match=r"sentence 7: rule 1 covers tokens 1:3, but .* has 2"):
+    with pytest.raises(ValueError, match=r"sentence 7: rule 1 covers words 1:3, but .* has 2"):
         check_spans(7, 2, [other])
 
 

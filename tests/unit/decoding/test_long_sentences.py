@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_units import table_of
 
 from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
@@ -42,6 +43,16 @@ def test_strings_have_the_sum_of_their_derivations(choices):
     assert masses == sorted(masses, reverse=True)
     shorter = in_source_order(phrases_of(choices[:1]), 2)
     assert len(shorter) <= 2
+
+
+def test_phrases_meet_between_words_if_any_can():
+    table = table_of(10, [6]).numpy()
+    (first, *_) = in_source_order(phrases_of([[([5], 0.0)], [([6], -1.0), ([5], -3.0)]]), 5, table)
+    assert first.tokens == (5, 5)
+    (only,) = in_source_order(phrases_of([[([5], 0.0)], [([6], -1.0)]]), 5, table)
+    assert only.tokens == (5, 6)
+    (rule, *_) = in_source_order(phrases_of([[([99], 0.0)], [([6], -1.0)]]), 5, table)
+    assert rule.tokens == (99, 6)
 
 
 def test_memory_grows_with_the_number_of_phrases():

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import forest, phrases
+from tiny_units import table_of
 
 from btg_seq2seq.decoding.chart.cky import prepare
 from btg_seq2seq.decoding.chart.target_mass import target_mass
@@ -18,6 +19,7 @@ from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.phrase_translator import KBest, PhraseTranslator
 from btg_seq2seq.decoding.source_grammar import SourceGrammar
 from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.text.units import begins_unit
 
 DAS, HAUS, IST, KLEIN, SEHR = range(5)
 THE, HOUSE, HOME, IS, SMALL, VERY, LITTLE = range(10, 17)
@@ -43,6 +45,13 @@ class Dictionary(PhraseTranslator):
         self.entries, self.sentences = entries, sentences
         self.lengths = [len(sentence) for sentence in sentences]
         self.asked = []
+
+    def meet(self, first, second):
+        """Whether two phrases may meet in the target."""
+        if self.unit_table is None:
+            return True
+        (one, _), (two, _) = first, second
+        return bool(begins_unit(self.unit_table[one[-1]], self.unit_table[two[0]]))
 
     def entry(self, phrase):
         sentence, start, stop = phrase
@@ -104,6 +113,8 @@ def log_masses(dictionary, sentence, scores, grammar):
         for tree, log_prob in zip(listed.trees, log_probs, strict=True):
             tables = [dictionary.entry((sentence, *leaf)) for leaf in phrases(tree)]
             for choice in product(*(table.items() for table in tables)):
+                if not all(map(dictionary.meet, *zip(*pairwise(choice), strict=True))):
+                    continue
                 string = tuple(token for part, _ in choice for token in part)
                 share = math.prod(share for _, share in choice)
                 weight = (1 - flat) * shares[n] * share
@@ -124,17 +135,21 @@ def grammars():
     ]
 
 
+@pytest.mark.parametrize("continuing", [None, [SMALL], [HOUSE, SMALL, LITTLE]])
 @pytest.mark.parametrize(("scores", "grammar"), grammars())
-def test_cky_and_target_mass_are_the_sum_over_all_derivations(scores, grammar):
+def test_cky_and_target_mass_are_the_sum_over_all_derivations(scores, grammar, continuing):
     dictionary = Dictionary(ENTRIES, SENTENCES)
+    if continuing is not None:  # phrases may not begin with these tokens, unless they are first
+        dictionary.unit_table = table_of(LITTLE + 1, continuing).numpy()
     results = prepare(dictionary, grammar, EVERYTHING).decode(nbest=None)
     for sentence, result in enumerate(results):
         expected = log_masses(dictionary, sentence, scores[sentence], grammar)
         found = {own.tokens: own.log_prob for own in result.hypotheses}
         assert found == pytest.approx(expected)
-        assert result.hypotheses[0].tokens == max(expected, key=expected.get)
+        assert expected[result.hypotheses[0].tokens] == pytest.approx(max(expected.values()))
         targets = [*expected, (SMALL, SMALL)]
         several = Dictionary(ENTRIES, [SENTENCES[sentence]] * len(targets))
+        several.unit_table = dictionary.unit_table
         split_scores = [scores[sentence]] * len(targets)
         own_grammar = SourceGrammar.given(split_scores, max_segments=3)
         masses = target_mass(several, own_grammar, targets, EVERYTHING)

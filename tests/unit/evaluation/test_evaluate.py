@@ -12,7 +12,7 @@ from btg_seq2seq.grammar import Tree
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.text import Bitext, train_tokenizer
-from btg_seq2seq.text.gold_trees import gold_trees, over_tokens
+from btg_seq2seq.text.gold_trees import gold_trees, over_units
 
 SOURCE = ["the dog saw it", "", "it saw the dog", "the dog"]
 TARGET = ["saw it the dog", "", "the dog it saw", "it"]
@@ -31,8 +31,8 @@ def translator(request):
     return Translator(model, tokenizer, settings)
 
 
-def test_trees_over_tokens():
-    assert over_tokens(Tree.parse("<0:2 [2:3 3:4]>"), [0, 2, 3, 7, 8]) == Tree.parse(
+def test_trees_over_units():
+    assert over_units(Tree.parse("<0:2 [2:3 3:4]>"), [0, 2, 3, 7, 8]) == Tree.parse(
         "<0:3 [3:7 7:8]>"
     )
 

@@ -10,6 +10,7 @@ from decoding_models import tiny_model as tiny_model_of
 from safetensors.torch import load_file, save_file
 from tiny_models import VOCABULARY, tiny_config
 from tiny_tokenizers import multilingual
+from tiny_units import with_words
 from tokenizers import Tokenizer, models
 from transformers import AutoConfig, PreTrainedTokenizerFast
 
@@ -18,9 +19,9 @@ from btg_seq2seq.grammar import LeafCRF, TreeCRF
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.reading import Side
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text import add_segment_tokens
+from btg_seq2seq.text import add_segment_tokens, train_tokenizer
+from btg_seq2seq.text.units import unit_table
 from btg_seq2seq.training import BTGObjective
 
 END = 1
@@ -49,12 +50,13 @@ def batch(sources, targets):
 
 SOURCES = [[10, 11, 12, 13], [20, 21, 22, 23, 24, 25], [14, 15]]
 TARGETS = [[30, 31, 32], [33, 34, 35, 36, 37], [38, 39, 30, 31]]
+CONTINUING = (11, 24, 25, 32, 35, 36)  # tokens that continue a word
 
 
 def phrases_of(pair, segments):
     generator = torch.Generator().manual_seed(0)
-    trees = TreeCRF(pair.posterior_scores, pair.source.lengths, segments).sample(generator)
-    leaves = LeafCRF(pair.leaf_scores, pair.target.lengths, trees)
+    trees = TreeCRF(pair.posterior_scores, pair.source.units, segments).sample(generator)
+    leaves = LeafCRF(pair.leaf_scores, pair.target.units, trees)
     return PhrasePairs.forward(trees, leaves.sample(generator))
 
 
@@ -82,25 +84,29 @@ def test_what_surrounds_a_sentence_is_asked_of_the_tokenizer(family, name):
             model.read(**inputs, labels=torch.tensor([[*own, tokenizer.eos_token_id]]))
 
 
+@pytest.mark.parametrize("continuing", [(), CONTINUING])
 @pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_phrases_in_one_row_are_phrases_in_rows_of_their_own(phrase_encoding, reverse):
+def test_phrases_in_one_row_are_phrases_in_rows_of_their_own(phrase_encoding, reverse, continuing):
     model = tiny_model(phrase_encoding=phrase_encoding, suffix=[], reverse_suffix=[])
+    model = with_words(model, continuing)
     model.config.suffix = [END]
     pair = model.read(**batch(SOURCES, TARGETS)).pair
     model.config.suffix = []  # by row, phrases have no frame either
-    pairs = phrases_of(pair, [3, 2, 1])
+    pairs = phrases_of(pair, [2, 2, 1])
     read, written = (pair.target, pair.source) if reverse else (pair.source, pair.target)
     pairs = pairs.reverse() if reverse else pairs
     packed = model.phrase_log_probs(pair, pairs, reverse=reverse)
-    by_row = model._phrase_log_probs_by_row(pair, pairs, read, written, reverse)
+    in_tokens = pairs.in_tokens(written, read)
+    by_row = model._phrase_log_probs_by_row(pair, in_tokens, read, written, reverse)
     torch.testing.assert_close(packed, by_row)
     assert (packed[0] < 0).all()
     assert packed[2, 1:].eq(0).all()
 
 
-def test_padded_batch_equals_singletons():
-    model = tiny_model()
+@pytest.mark.parametrize("continuing", [(), CONTINUING])
+def test_padded_batch_equals_singletons(continuing):
+    model = with_words(tiny_model(), continuing)
     together = model.read(**batch(SOURCES, TARGETS))
     for index, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         alone = model.read(**batch([source], [target]))
@@ -252,10 +258,10 @@ def test_a_word_and_the_same_word_twice_are_different_phrases(name):
     model = tiny_model_of(name)
     tokens = torch.tensor([[5, 5, 5], [5, 5, 5], [5, 5, 5]])
     with torch.no_grad():
-        states, mask = model.encode_alone(Side(tokens, torch.tensor([1, 2, 3])))
+        states, mask = model.encode_alone(tokens, torch.tensor([1, 2, 3]))
         target = torch.tensor([[6, 7]]).expand(3, -1)
         scores = model.prefix_log_probs(target, states, mask)[:, -1].tolist()
-    assert len({round(score, 5) for score in scores}) == 3
+    assert len({round(score, 3) for score in scores}) == 3
 
 
 def test_every_model_has_an_objective_of_its_own():
@@ -281,3 +287,61 @@ def test_a_tokenizer_without_segment_tokens_is_refused_at_once():
         BTGSeq2Seq.from_backbone(config, tokenizer)
     add_segment_tokens(tokenizer)
     assert BTGSeq2Seq.from_backbone(config, tokenizer).backbone.has_segment_tokens
+
+
+def test_gradients_of_a_padded_batch_with_units_are_those_of_singletons():
+    model = with_words(tiny_model(), CONTINUING).double()
+    names = ("prior_scores", "posterior_scores", "leaf_scores")
+
+    def gradients(sources, targets):
+        pair = model.read(**batch(sources, targets)).pair
+        phrases = phrases_of(pair, [1] * len(sources))
+        total = model.phrase_log_probs(pair, phrases).sum()
+        total = total + sum(getattr(pair, name).square().sum() for name in names)
+        return torch.autograd.grad(total, [*model.parameters()], allow_unused=True)
+
+    # Scores of splits beyond the end of a sentence are zero.
+    together = gradients(SOURCES, TARGETS)
+    apart = [gradients([source], [target]) for source, target in zip(SOURCES, TARGETS, strict=True)]
+    for gradient, *others in zip(together, *apart, strict=True):
+        if gradient is not None:
+            torch.testing.assert_close(gradient, sum(others))
+
+
+def test_words_are_found_in_token_ids(tmp_path):
+    tokenizer = train_tokenizer("bpe", ["the dog saw the dogs, it"] * 3, 300)
+    config = default_config(len(tokenizer), hidden_size=16, layers=1, heads=2)
+    model = BTGSeq2Seq.from_backbone(config, tokenizer).eval()
+    assert torch.equal(model.unit_table[: len(tokenizer)], unit_table(tokenizer))
+    labels = tokenizer(["it saw", "the dogs, the dog"], return_tensors="pt", padding=True)
+    labels = labels["input_ids"].masked_fill(labels["attention_mask"] == 0, -100)
+    inputs = tokenizer(["the dogs saw it", "a zebra,"], return_tensors="pt", padding=True)
+    pair = model.read(**inputs, labels=labels).pair
+    assert pair.source.units.tolist() == [4, 3]
+    assert pair.target.units.tolist() == [2, 4]  # with "dogs," in one token
+    assert pair.prior_scores.shape == (2, 10, 2)
+    model.save_pretrained(tmp_path)
+    again = BTGSeq2Seq.from_pretrained(tmp_path)
+    assert again.config.units == "words"
+    assert torch.equal(again.unit_table, model.unit_table)
+
+
+def test_models_of_before_keep_tokens_as_units(tmp_path):
+    model = with_words(tiny_model(), CONTINUING)
+    model.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["units"], config["written_by"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["unit_table"]
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    old = BTGSeq2Seq.from_pretrained(tmp_path).eval()
+    assert (old.config.units, old.unit_table) == ("tokens", None)
+    pair = old.read(**batch(SOURCES, TARGETS)).pair
+    assert torch.equal(pair.source.units, pair.source.lengths)
+
+
+def test_words_need_a_tokenizer():
+    assert tiny_model().config.units == "tokens"
+    with pytest.raises(UserError, match="words are only known with a tokenizer"):
+        tiny_model(units="words")

@@ -13,6 +13,7 @@ from btg_seq2seq.recombination.mend import FARTHEST, mended
 from btg_seq2seq.recombination.recombine import Recombiner
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
+from btg_seq2seq.text.corpus_units import CorpusUnits
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +25,10 @@ def task():
 
 def gold_derivations(items):
     return DerivationCorpus.of(Derivation(item.tree, item.target_phrases) for item in items)
+
+
+def sides(examples):
+    return CorpusUnits.of(examples.source, None), CorpusUnits.of(examples.target, None)
 
 
 def subject_of(item):
@@ -92,7 +97,7 @@ def test_a_frequent_phrase_that_is_wrong_everywhere_is_mended(task, side):
 def test_what_is_right_stays(task):
     items, examples = task
     gold = gold_derivations(items)
-    found = mended(gold, examples, range(len(items)))
+    found = mended(gold, sides(examples), range(len(items)))
     differing = [rank for rank in range(len(items)) if found[rank] != gold[rank]]
     assert len(differing) <= 0.01 * len(items)
 
@@ -106,8 +111,8 @@ def test_no_word_is_cut():
     spans = [*[phrases] * 24, [(0, 2), (2, 3)]]
     right = DerivationCorpus.of(Derivation(Tree.from_phrases(each), each) for each in spans)
     within = {examples.source[24][1]}
-    assert mended(right, examples, [24], within).phrases(24) == right.phrases(24)
-    assert mended(right, examples, [24]).phrases(24) != right.phrases(24)
+    assert mended(right, sides(examples), [24], within).phrases(24) == right.phrases(24)
+    assert mended(right, sides(examples), [24]).phrases(24) != right.phrases(24)
     assert Recombiner(right, examples, continuing=within).derivations[24] == right[24]
 
 
@@ -133,7 +138,7 @@ def test_only_boundaries_move(task, data):
     targets = [item.target_phrases for item in items]
     trees[rank], targets[rank] = Tree.from_phrases(order), target
     before = DerivationCorpus.of(map(Derivation, trees, targets))
-    after = mended(before, examples, [rank])
+    after = mended(before, sides(examples), [rank])
     for own in range(0, len(items), 97):
         assert own == rank or after[own] == before[own]
     spans = after.phrases(rank)

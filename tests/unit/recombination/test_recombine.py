@@ -15,9 +15,9 @@ from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.grammar import Leaf, Tree
 from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
 from btg_seq2seq.recombination.settings import RecombinationSettings
-from btg_seq2seq.recombination.slots import continuing_tokens
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
+from btg_seq2seq.text.units import continuing_tokens
 
 SUBJECT, OBJECT, VERB = "[1", "[2<1", "[2<2"
 TWO_WORDS = Derivation(Tree.parse("[0:1 1:2]"), [(0, 1), (1, 2)])

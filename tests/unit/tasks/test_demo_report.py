@@ -47,7 +47,7 @@ def test_a_derivation_is_drawn_with_numbers():
     spans = {(0, 2): ((0, 6), (0, 4)), (4, 5): ((15, 19), (4, 9)), (2, 4): ((6, 15), (9, 12))}
     phrases = tuple(
         TextPhrase.between(
-            source, text, tokens=tokens, source_span=here, target_span=there, log_prob=0.0
+            source, text, units=tokens, source_span=here, target_span=there, log_prob=0.0
         )
         for tokens, (here, there) in spans.items()
     )

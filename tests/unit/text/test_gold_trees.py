@@ -5,12 +5,12 @@ import pytest
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.text import Bitext, train_tokenizer
-from btg_seq2seq.text.gold_trees import gold_trees, over_tokens
+from btg_seq2seq.text.gold_trees import gold_trees, over_units
 
 
 def test_a_word_has_all_of_its_tokens():
     tree = Tree.parse("[0:1 <1:2 2:4>]")
-    assert str(over_tokens(tree, [0, 3, 4, 6, 7])) == "[0:3 <3:4 4:7>]"
+    assert str(over_units(tree, [0, 3, 4, 6, 7])) == "[0:3 <3:4 4:7>]"
 
 
 def test_trees_of_a_bitext_and_the_sentences_they_belong_to():

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
+from btg_seq2seq.text import train_tokenizer
 from btg_seq2seq.text.subword_sampling import (
     BPESampler,
-    SampledBitext,
     UnigramSampler,
     subword_sampler,
 )
@@ -103,31 +102,6 @@ def test_unigram_samples_have_the_probabilities_of_the_model():
     for way, weight in weights.items():
         share = weight / sum(weights.values())
         assert counts[way] / 20_000 == pytest.approx(share, abs=0.015)
-
-
-def test_draws_depend_on_seed_epoch_and_line_alone(tokenizers):
-    bitext = Bitext(TEXTS, TEXTS[::-1])
-    data = encode_bitext(bitext, tokenizers["bpe"])
-    fewer = encode_bitext(Bitext(["", *TEXTS[1:]], ["", *TEXTS[-2::-1]]), tokenizers["bpe"])
-    sampler = sampler_of(tokenizers["bpe"], 0.5)
-
-    def drawn(position, seed=0, epoch=0, data=data):
-        return SampledBitext(data, sampler, seed, lambda: epoch)[position]
-
-    assert drawn(1) == drawn(1) == drawn(0, data=fewer)
-    assert drawn(1)["index"] == 1
-    assert drawn(1) != drawn(1, seed=1)
-    assert drawn(1) != drawn(1, epoch=1)
-    assert len(SampledBitext(data, sampler, 0, lambda: 0)) == len(data)
-
-
-def test_a_sample_that_is_too_long_is_not_used(tokenizers):
-    longest = len(tokenizers["bpe"](TEXTS[0])["input_ids"])
-    data = encode_bitext(Bitext(TEXTS[:1], ["dog"]), tokenizers["bpe"], longest)
-    sampler = sampler_of(tokenizers["bpe"], 1.0)
-    example = SampledBitext(data, sampler, 0, lambda: 0)[0]
-    assert example["input_ids"] == data.source[0]
-    assert example["labels"] != data.target[0]
 
 
 @pytest.mark.parametrize(

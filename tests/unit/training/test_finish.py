@@ -24,7 +24,7 @@ def test_which_checkpoints_become_the_model(tmp_path, settings, steps):
     weights = [load_weights(Checkpoints(tmp_path).path(step)) for step in steps]
     saved = BTGSeq2Seq.from_pretrained(tmp_path).state_dict()
     for name in weights[0]:
-        mean = torch.stack([own[name] for own in weights]).mean(0)
+        mean = torch.stack([own[name].double() for own in weights]).mean(0).to(saved[name].dtype)
         torch.testing.assert_close(saved[name], mean)
 
 

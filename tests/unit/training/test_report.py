@@ -35,7 +35,7 @@ def test_doubtful_settings_are_named(tmp_path):
     text = said(config)
     assert "the parsers wait for 5 steps" in text
     assert "recombination.start is 9, but there are 5 steps" in text
-    assert "more than max_grammar_length=3 tokens" in text
+    assert "more than max_grammar_length=3 words" in text
 
 
 def test_the_result_is_described():

@@ -137,7 +137,7 @@ def test_a_killed_run_with_every_regularisation_resumes_exactly(tmp_path):
     directory = Checkpoints(tmp_path / "run").last
     averages = load_file(directory / "model.safetensors")
     weights = load_file(directory / WEIGHTS_FILE)
-    assert weights.keys() == averages.keys()
+    assert weights.keys() == averages.keys() - {"unit_table"}
     assert any(not torch.equal(weights[name], averages[name]) for name in weights)
 
 
@@ -341,4 +341,5 @@ def test_the_average_is_the_mean(whole):
     paths = [Checkpoints(whole.directory).path(step) for step in whole.averaged_steps]
     states = [BTGSeq2Seq.from_pretrained(path).state_dict() for path in paths]
     for name, weight in average(paths).items():
-        torch.testing.assert_close(weight, sum(state[name] for state in states) / 2)
+        mean = sum(state[name].double() for state in states) / 2
+        torch.testing.assert_close(weight, mean.to(weight.dtype))

@@ -4,10 +4,19 @@ import math
 
 import pytest
 from tiny_tokenizers import TwoLanguages
-from tiny_translators import SOURCES, TARGETS, translator_of_pairs
+from tiny_translators import SOURCES, TARGETS, translator_of, translator_of_pairs
 
 from btg_seq2seq import BTGSeq2Seq, Translator
 from btg_seq2seq.model.families import default_config
+from btg_seq2seq.text.words import words_of
+
+SCRIPTS = [
+    "arrived at the zebra crossing, unexpectedly",
+    "ᎢᏣᏛᎩᏍᎨᏍᏗᏃ ᏓᏅᏩ, ᎠᎴ ᎠᏂᏃᎮᎵᏙᎲ",
+    "السَّلامُ عليكم",
+    "हिन्दी में क्\u200dष",
+    "我们看iPhone, ภาษาไทย x",
+]
 
 
 @pytest.fixture(scope="module", params=["word", "bpe"])
@@ -53,8 +62,20 @@ def test_spans_tile_both_sides(translator):
             continue
         phrases = pair.derivation.phrases
         assert "".join(pair.text[slice(*p.target_span)] for p in phrases) == pair.text
-        in_order = sorted(phrases, key=lambda phrase: phrase.tokens)
+        in_order = sorted(phrases, key=lambda phrase: phrase.units)
         assert "".join(pair.source[slice(*p.source_span)] for p in in_order) == pair.source
+
+
+def test_no_phrase_cuts_a_word():
+    """A tokenizer that knows next to no words, and parsers with random weights."""
+    translator = translator_of("bpe")
+    for pair in translator.align(SCRIPTS, SCRIPTS[::-1]):
+        sides = (pair.source, "source_span"), (pair.text, "target_span")
+        for text, name in sides:
+            begins = {word.start for word in words_of(text)}
+            spans = sorted(getattr(phrase, name) for phrase in pair.derivation.phrases)
+            assert {start for start, _ in spans[1:]} <= begins
+        assert len(pair.derivation.phrases) > 1
 
 
 def test_a_pair_without_a_derivation_has_no_probability(translator):

@@ -25,7 +25,7 @@ from btg_seq2seq.translation.translation import Alternative, TextDerivation, Tex
 
 SOURCE, TEXT = "das Haus", "house the"
 PHRASES = tuple(
-    TextPhrase.between(SOURCE, TEXT, tokens=tokens, source_span=own, target_span=to, log_prob=-0.5)
+    TextPhrase.between(SOURCE, TEXT, units=tokens, source_span=own, target_span=to, log_prob=-0.5)
     for tokens, own, to in (((1, 2), (3, 8), (0, 6)), ((0, 1), (0, 3), (6, 9)))
 )
 DERIVATION = TextDerivation(Tree.parse("<0:1 1:2>"), PHRASES)

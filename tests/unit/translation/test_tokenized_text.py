@@ -57,7 +57,7 @@ def test_every_word_can_be_cut_out(readers, kind, text):
     cut = reader.cut(source, [end for word in words for end in (word.start, word.stop)])
     decode = reader.tokenizer.decode
     assert decode(list(cut.tokens)) == decode(list(source.tokens))
-    spans = [cut.token_span(word.start, word.stop) for word in words]
+    spans = [cut.unit_span(word.start, word.stop) for word in words]
     assert None not in spans
     # Marks for spaces belong to the word behind them, so all tokens are covered.
     assert all(first[1] == second[0] for first, second in pairwise(spans))
@@ -70,20 +70,20 @@ def test_a_token_is_cut_only_where_it_must_be(readers):
     reader = readers["bpe"]
     (source,) = reader.read(["the dog, the dog,"])
     assert pieces(reader, source) == ["▁the", "▁dog,", "▁the", "▁dog,"]
-    assert source.token_span(4, 7) is None
-    assert source.token_span(4, 8) == (1, 2)
+    assert source.unit_span(4, 7) is None
+    assert source.unit_span(4, 8) == (1, 2)
     cut = reader.cut(source, [4, 7])
     assert pieces(reader, cut) == ["▁the", "▁dog", ",", "▁the", "▁dog,"]
-    assert cut.token_span(4, 7) == (1, 2)
+    assert cut.unit_span(4, 7) == (1, 2)
     assert reader.cut(source, [0, 3, 4, 8]) is source
 
 
 def test_space_at_the_end_belongs_to_the_last_word(readers):
     for reader in [*readers.values(), TextReader(ByT5Tokenizer())]:
         (source,) = reader.read([" the dog  "])
-        (_, stop), length = source.token_span(5, 8), len(source.tokens)
+        (_, stop), length = source.unit_span(5, 8), len(source.tokens)
         assert stop == length
-        assert source.token_span(1, 8) == (0, length)
+        assert source.unit_span(1, 8) == (0, length)
 
 
 def test_what_cannot_be_cut_stays(readers):
@@ -92,12 +92,12 @@ def test_what_cannot_be_cut_stays(readers):
         (source,) = reader.read([text])
         cut = reader.cut(source, [4, 7])
         assert cut.tokens == source.tokens
-        assert cut.token_span(4, 7) is None
-        assert cut.token_span(0, 3) == (0, 1)
+        assert cut.unit_span(4, 7) is None
+        assert cut.unit_span(0, 3) == (0, 1)
 
 
 def test_bytes_of_a_tokenizer_without_offsets():
     (source,) = TextReader(ByT5Tokenizer()).read(["ab é x"])
     assert len(source.tokens) == 7
-    assert source.token_span(3, 4) == (2, 5)  # the space before it and two bytes
+    assert source.unit_span(3, 4) == (2, 5)  # the space before it and two bytes
     assert source.characters(3, 6) == (3, 5)

@@ -13,10 +13,10 @@ SOURCE, TEXT = "das Haus ist  klein", "the house small is"
 RULE = Rule("das Haus", ["the house", "home"], place="rules.tsv:3")
 
 
-def phrase(tokens, source, target, rule=None, log_prob=-1.5):
+def phrase(units, source, target, rule=None, log_prob=-1.5):
     return TextPhrase.between(
         *(SOURCE, TEXT),
-        tokens=tokens,
+        units=units,
         source_span=source,
         target_span=target,
         log_prob=log_prob,
@@ -78,3 +78,8 @@ def test_json_round_trip(translation):
     assert again.to_json() == translation.to_json()
     empty = Translation("", 0.0, source=" ")
     assert Translation.from_json(json.loads(json.dumps(empty.to_json()))) == empty
+
+
+def test_results_of_before_have_tokens_for_units(translation):
+    line = json.dumps(translation.to_json()).replace('"units"', '"tokens"')
+    assert Translation.from_json(json.loads(line)) == translation

@@ -66,7 +66,7 @@ def test_flat_is_what_the_decoder_says(kind):
 
 def test_as_many_texts_as_wanted():
     """Strings that read the same do not take the places of other texts."""
-    translator = translator_of("bpe")
+    translator = translator_of("unigram")
     for text in ("the dog saw", "das Haus ist klein", "in the garden"):
         (found,) = translator.translate([text], "cky", nbest=3)
         assert len({found.text, *(one.text for one in found.alternatives)}) == 3

@@ -164,7 +164,7 @@ def test_long_sentences_fall_back_and_rules_are_still_obeyed(rules):
     options = {"max_output_ratio": 0.02, "max_output_extra": 2}
     (translation,) = translator.translate([text], "cky", RuleSet(rules), **options)
     assert translation.fallback is not None
-    assert "482 tokens" in translation.fallback
+    assert "482 words" in translation.fallback
     check_provenance(translation)
     check_obedience(rules, translation)
     assert translation.text.count("HOUSE") == 2 * len(rules)

@@ -11,7 +11,10 @@ A cell is complete before it is pruned: all pairs of strings of all pairs of par
 import numpy as np
 
 from btg_seq2seq.decoding.chart.kernels.string_kernels import (
+    COLUMNS,
+    ENDS,
     FIRST,
+    FOLLOWS,
     HASH,
     LENGTH,
     OTHER_HASH,
@@ -65,20 +68,24 @@ def least_leaves(length, counts):
 def join(cell, part, weight, strings, masses, powers, table, base, count):
     """Put the concatenation of every string of ``cell`` and every string of ``part`` into a table.
 
-    A table is its slots, strings and sums; returns it and the number of strings in it.
+    Strings that would share a word where they meet are not joined. A table is its slots, strings
+    and sums; returns it and the number of strings in it.
     """
     slots, keys, sums = table
     width = part[1] - part[0]
     for a in range(cell[0], cell[1] if width > 0 else cell[0]):
         slots, keys, sums = with_room((slots, keys, sums), base, count, width)
         for b in range(part[0], part[1]):
+            if strings[a, ENDS] & strings[b, FOLLOWS] == 0:
+                continue
             length = strings[b, LENGTH]
             one = multiply(strings[a, HASH], powers[length, 0]) + strings[b, HASH]
             other = multiply(strings[a, OTHER_HASH], powers[length, 1]) + strings[b, OTHER_HASH]
             name = reduce_sum(one), reduce_sum(other), strings[a, LENGTH] + length
             mass = weight + masses[a, MASS] + masses[b, MASS]
             best = weight + masses[a, BEST] + masses[b, BEST]
-            count = put((slots, keys, sums), base, count, name, (a, b), mass, best)
+            edges = strings[a, FOLLOWS], strings[b, ENDS]
+            count = put((slots, keys, sums), base, count, name, (a, b), edges, mass, best)
     return (slots, keys, sums), count
 
 
@@ -89,8 +96,9 @@ def put_all(rows, factor, strings, masses, table, base, count):
     for row in range(rows[0], rows[1]):
         name = strings[row, HASH], strings[row, OTHER_HASH], strings[row, LENGTH]
         parts = strings[row, FIRST], strings[row, SECOND]
+        edges = strings[row, FOLLOWS], strings[row, ENDS]
         mass, best = factor + masses[row, MASS], factor + masses[row, BEST]
-        count = put(table, base, count, name, parts, mass, best)
+        count = put(table, base, count, name, parts, edges, mass, best)
     return table, count
 
 
@@ -113,7 +121,7 @@ def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
 
     A leaf has the same strings with both labels; the plane for either label has twice the mass.
     """
-    hashes, offsets, log_probs = pool
+    hashes, offsets, log_probs, edges = pool
     used = 0
     for place in range(len(leaf_counts)):
         for plane in (STRAIGHT, EITHER):
@@ -122,6 +130,7 @@ def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
                 strings[used, HASH], strings[used, OTHER_HASH] = hashes[s, 0], hashes[s, 1]
                 strings[used, LENGTH] = offsets[s + 1] - offsets[s]
                 strings[used, FIRST], strings[used, SECOND] = s, -1 - place
+                strings[used, FOLLOWS], strings[used, ENDS] = edges[s, 0], edges[s, 1]
                 mass = log_probs[s] + (LOG_TWO if plane == EITHER else 0.0)
                 masses[used, MASS] = masses[used, BEST] = mass
                 used += 1
@@ -134,14 +143,14 @@ def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
 def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, powers):
     """All cells of a sentence: strings, their masses, and where each cell's strings are.
 
-    ``pool``: hashes, offsets and log-probabilities of the strings in leaves. Rows
+    ``pool``: hashes, offsets, log-probabilities and edges of the strings in leaves. Rows
     ``begins[leaves - 1, plane, span]`` to ``ends`` of the strings belong to a cell.
     """
     spans = len(leaf_counts)
     begins = np.zeros((segments, 3, spans), np.int64)
     ends = np.zeros((segments, 3, spans), np.int64)
     room = 2 * leaf_counts.sum() + 1024
-    strings, masses = np.empty((room, 5), np.int64), np.empty((room, 2), np.float64)
+    strings, masses = np.empty((room, COLUMNS), np.int64), np.empty((room, 2), np.float64)
     used = fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends)
     table, base = new_table(1024), 1
     least = least_leaves(length, leaf_counts)
@@ -226,6 +235,7 @@ def decode(
     hashes,
     offsets,
     log_probs,
+    edges,
     beam,
     powers,
     result_masses,
@@ -242,7 +252,7 @@ def decode(
     ``write_leaves`` writes them, and ``posteriors[b, rank, n - 1]``, the share of n leaves in the
     mass of the string.
     """
-    pool = hashes, offsets, log_probs
+    pool = hashes, offsets, log_probs, edges
     for b in range(begin, end):
         length, segments, splits, spans = sentences[b]
         own = slice(spans, spans + span_count(length))

@@ -80,7 +80,8 @@ def keep_trees(begin, end, sentences, scores, log_counts, leaf_counts, wanted, k
     ``leaf_counts``, ``wanted`` and ``kept`` are packed by spans, 0 or 1; trees with n leaves count
     where ``log_counts[b, n - 1]`` is finite. A wanted leaf that no tree can have is not marked.
     """
-    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1)
+    edges = np.ones((1, 2), np.int64)
+    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1), edges
     powers = np.ones((1, 2), np.int64)
     for b in range(begin, end):
         length, segments, splits, spans = sentences[b]

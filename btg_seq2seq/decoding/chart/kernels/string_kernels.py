@@ -11,8 +11,10 @@ MODULUS = 2**61 - 1
 FIRST_BASE, SECOND_BASE = 1_352_867_909_432_110_417, 876_543_210_987_654_321
 
 # Columns of a string: two hashes, number of tokens, and its parts in target order. A leaf has a
-# string of the pool instead of a first part, and -1 - packed span instead of a second.
-HASH, OTHER_HASH, LENGTH, FIRST, SECOND = 0, 1, 2, 3, 4
+# string of the pool instead of a first part, and -1 - packed span instead of a second. Two strings
+# may meet if the bits of how the first ends and of what the second may follow have one in common.
+HASH, OTHER_HASH, LENGTH, FIRST, SECOND, FOLLOWS, ENDS = 0, 1, 2, 3, 4, 5, 6
+COLUMNS = 7
 
 
 @compiled
@@ -92,7 +94,7 @@ def new_table(room):
     while size < 2 * room:
         size *= 2
     slots = np.zeros(size, np.int64)
-    return slots, np.empty((room, 5), np.int64), np.empty((room, 3), np.float64)
+    return slots, np.empty((room, COLUMNS), np.int64), np.empty((room, 3), np.float64)
 
 
 @compiled
@@ -109,7 +111,7 @@ def with_room(table, base, count, more):
 
 
 @compiled
-def put(table, base, count, name, parts, mass, best):
+def put(table, base, count, name, parts, edges, mass, best):
     """Add the mass of a derivation to its string; returns the number of strings."""
     slots, keys, sums = table
     place = find(table, base, name)
@@ -117,6 +119,7 @@ def put(table, base, count, name, parts, mass, best):
         slots[place] = base + count
         keys[count, HASH], keys[count, OTHER_HASH], keys[count, LENGTH] = name
         keys[count, FIRST], keys[count, SECOND] = parts
+        keys[count, FOLLOWS], keys[count, ENDS] = edges
         sums[count, 0], sums[count, 1], sums[count, 2] = mass, 1.0, best
         return count + 1
     row = slots[place] - base

@@ -4,21 +4,36 @@ A cell ``(n, label, i, k, a, c)`` holds the weight of all derivations with n phr
 source units ``[i, k)`` with the target units ``[a, c)``. For given source spans the target spans
 form a triangular matrix, and joining two parts is a product of such matrices::
 
-    straight[n, i, k] = sum over j, m of first_inverted[m, i, j] @ either[n - m, j, k]
-    inverted[n, i, k] = sum over j, m of first_straight[m, j, k] @ either[n - m, i, j]
+    straight[n, i, k] = s * sum over j, m of first_inverted[m, i, j] @ either[n - m, j, k]
+    inverted[n, i, k] = t * sum over j, m of first_straight[m, j, k] @ either[n - m, i, j]
 
-Normal form: the part that comes first in the target is a leaf or has the other label. A derivation
-with N phrases needs cells with N - 1 phrases only on prefixes and suffixes of the source.
+with weights ``s`` and ``t`` of the two orders. Normal form: the part that comes first in the target
+is a leaf or has the other label. A derivation with N phrases needs cells with N - 1 phrases only on
+prefixes and suffixes of the source.
 
-Four semirings share the loops: sums and maxima, of weights or of their logarithms.
+A matrix is packed: of row ``a`` the columns from ``low[span, a]`` to ``high[span, a]`` are kept,
+and column ``c`` is at ``row[span, a] + c``. The layout says which cells exist; pruning narrows it.
+
+Three semirings share the loops: sums of weights, and sums and maxima of their logarithms.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from btg_seq2seq.grammar.kernels.compiled import compiled
 
 STRAIGHT, INVERTED, EITHER = 0, 1, 2
-SUM, MAX, LOG_SUM, LOG_MAX = 0, 1, 2, 3
+SUM, LOG_SUM, LOG_MAX = 0, 1, 2
+
+
+class Layout(NamedTuple):
+    """The cells that exist, and their places in packed arrays; all ``[spans, posts]``."""
+
+    low: NDArray[np.int32]  # first column of a row
+    high: NDArray[np.int32]  # behind the last column
+    row: NDArray[np.int64]  # place of column 0, were it kept
 
 
 @compiled
@@ -36,176 +51,228 @@ def log_add(x, y):
 
 
 @compiled
-def add_product(semiring, out, first, second, rows):
-    """``out[a, c] += sum over b of first[a, b] * second[b, c]`` for ``a < rows``, ``a < b < c``."""
-    posts = out.shape[0]
-    for a in range(min(rows, posts - 2)):
-        for b in range(a + 1, posts - 1):
-            weight = first[a, b]
+def add_product(semiring, out, left, right, order, layout, places, rows):
+    """``out[a, c] += order * sum over b of first[a, b] * second[b, c]`` for ``a < rows``.
+
+    ``places`` are the source spans of the result, of the first and of the second matrix.
+    """
+    low, high, row = layout
+    whole, one, other = places
+    for a in range(rows):
+        begin, end = low[whole, a], high[whole, a]
+        if begin >= end:
+            continue
+        out_row, left_row = row[whole, a], row[one, a]
+        for b in range(low[one, a], high[one, a]):
+            first, last = max(begin, low[other, b]), min(end, high[other, b])
+            if first >= last:
+                continue
+            weight = left[left_row + b]
+            right_row = row[other, b]
             if semiring == SUM:
+                weight *= order
                 if weight != 0.0:
-                    for c in range(b + 1, posts):
-                        out[a, c] += weight * second[b, c]
-            elif semiring == MAX:
-                if weight != 0.0:
-                    for c in range(b + 1, posts):
-                        out[a, c] = max(out[a, c], weight * second[b, c])
+                    for c in range(first, last):
+                        out[out_row + c] += weight * right[right_row + c]
             elif weight > -np.inf:
-                for c in range(b + 1, posts):
-                    if semiring == LOG_SUM:
-                        out[a, c] = log_add(out[a, c], weight + second[b, c])
-                    else:
-                        out[a, c] = max(out[a, c], weight + second[b, c])
+                weight += order
+                if semiring == LOG_MAX:
+                    for c in range(first, last):
+                        out[out_row + c] = max(out[out_row + c], weight + right[right_row + c])
+                else:
+                    for c in range(first, last):
+                        out[out_row + c] = log_add(out[out_row + c], weight + right[right_row + c])
 
 
 @compiled
-def table(cells, leaf, n, label, place):
-    """The matrix of a source span, with n phrases."""
-    return leaf[place] if n == 1 else cells[n - 2, label, place]
+def plane(cells, leaf, n, label):
+    """All cells with n phrases and a label, packed."""
+    return leaf if n == 1 else cells[n - 2, label]
 
 
 @compiled
-def fill(semiring, leaf, cells, units, most):
+def is_used(n, most, i, k, units):
+    """Tell whether a derivation with ``most`` phrases or fewer can use cells of a source span."""
+    if n == most:
+        return i == 0 and k == units
+    return n < most - 1 or i == 0 or k == units
+
+
+@compiled
+def fill(semiring, leaf, cells, orders, layout, units, most):
     """Inside weights of all cells that a derivation with ``most`` phrases or fewer can use.
 
-    ``leaf``, ``[spans, posts, posts]``: weights of phrase pairs. ``cells``, ``[most - 1, 3, spans,
-    posts, posts]``, for 2, 3, ... phrases, begin as the zero of the semiring.
+    ``leaf``, ``[size]``: weights of phrase pairs, packed. ``cells``, ``[most - 1, 3, size]``, for
+    2, 3, ... phrases, begin as the zero of the semiring. ``orders``: weights of straight and
+    inverted nodes.
     """
-    posts = leaf.shape[1]
+    low, high, row = layout
+    posts = low.shape[1]
     for n in range(2, most + 1):
+        straight, inverted = cells[n - 2, STRAIGHT], cells[n - 2, INVERTED]
+        either = cells[n - 2, EITHER]
         for k in range(n, units + 1):
             for i in range(k - n + 1):
-                if n >= most - 1 and i > 0 and k < units:
+                if not is_used(n, most, i, k, units):
                     continue
-                if n == most and (i > 0 or k < units):
-                    continue
-                rows = 1 if n == most else posts
-                place = span(i, k)
-                straight = cells[n - 2, STRAIGHT, place]
-                inverted = cells[n - 2, INVERTED, place]
+                rows = 1 if n == most else posts - 1
+                here = span(i, k)
                 for m in range(1, n):
+                    first = plane(cells, leaf, m, INVERTED)
+                    second = plane(cells, leaf, n - m, EITHER)
                     for j in range(i + m, k - (n - m) + 1):
-                        left, right = span(i, j), span(j, k)
+                        places = (here, span(i, j), span(j, k))
                         add_product(
                             semiring,
                             straight,
-                            table(cells, leaf, m, INVERTED, left),
-                            table(cells, leaf, n - m, EITHER, right),
+                            first,
+                            second,
+                            orders[STRAIGHT],
+                            layout,
+                            places,
                             rows,
                         )
                     # On the source side the part that is first in the target comes second.
+                    first = plane(cells, leaf, m, STRAIGHT)
                     for j in range(i + n - m, k - m + 1):
-                        left, right = span(i, j), span(j, k)
+                        places = (here, span(j, k), span(i, j))
                         add_product(
                             semiring,
                             inverted,
-                            table(cells, leaf, m, STRAIGHT, right),
-                            table(cells, leaf, n - m, EITHER, left),
+                            first,
+                            second,
+                            orders[INVERTED],
+                            layout,
+                            places,
                             rows,
                         )
-                either = cells[n - 2, EITHER, place]
                 for a in range(rows):
-                    for c in range(a + 1, posts):
+                    for at in range(row[here, a] + low[here, a], row[here, a] + high[here, a]):
                         if semiring == SUM:
-                            either[a, c] = straight[a, c] + inverted[a, c]
+                            either[at] = straight[at] + inverted[at]
                         elif semiring == LOG_SUM:
-                            either[a, c] = log_add(straight[a, c], inverted[a, c])
+                            either[at] = log_add(straight[at], inverted[at])
                         else:
-                            either[a, c] = max(straight[a, c], inverted[a, c])
+                            either[at] = max(straight[at], inverted[at])
 
 
 @compiled
-def add_gradients(semiring, outer, first, second, first_gradient, second_gradient, rows):
+def add_gradients(semiring, outer, left, right, to_left, to_right, order, layout, places, rows):
     """Backward of ``add_product``, for sums."""
-    posts = outer.shape[0]
-    for a in range(min(rows, posts - 2)):
-        for b in range(a + 1, posts - 1):
-            weight = first[a, b]
+    low, high, row = layout
+    whole, one, other = places
+    for a in range(rows):
+        begin, end = low[whole, a], high[whole, a]
+        if begin >= end:
+            continue
+        out_row, left_row = row[whole, a], row[one, a]
+        for b in range(low[one, a], high[one, a]):
+            first, last = max(begin, low[other, b]), min(end, high[other, b])
+            if first >= last:
+                continue
+            weight = left[left_row + b]
+            right_row = row[other, b]
             if semiring == SUM:
+                if weight == 0.0:
+                    # A first part without weight is in no derivation; nor is its own gradient used.
+                    continue
+                weight *= order
                 total = 0.0
-                for c in range(b + 1, posts):
-                    total += outer[a, c] * second[b, c]
-                    second_gradient[b, c] += weight * outer[a, c]
-                first_gradient[a, b] += total
-            else:
-                total = first_gradient[a, b]
-                for c in range(b + 1, posts):
-                    total = log_add(total, outer[a, c] + second[b, c])
-                    second_gradient[b, c] = log_add(second_gradient[b, c], weight + outer[a, c])
-                first_gradient[a, b] = total
+                for c in range(first, last):
+                    total += outer[out_row + c] * right[right_row + c]
+                    to_right[right_row + c] += weight * outer[out_row + c]
+                to_left[left_row + b] += order * total
+            elif weight > -np.inf:
+                total = to_left[left_row + b]
+                for c in range(first, last):
+                    at = right_row + c
+                    total = log_add(total, order + outer[out_row + c] + right[at])
+                    to_right[at] = log_add(to_right[at], order + weight + outer[out_row + c])
+                to_left[left_row + b] = total
 
 
 @compiled
-def outside(semiring, leaf, cells, units, most, gradients, leaf_gradients):
+def outside(semiring, leaf, cells, orders, layout, units, most, gradients, leaf_gradients):
     """Gradients of root weights, from those of ``gradients``, with respect to phrase pairs.
 
     ``gradients`` has the shape of ``cells`` and holds, at the roots (label EITHER), the weight of
-    each number of phrases; ``leaf_gradients``, ``[spans, posts, posts]``, is added to. For sums,
-    of weights or of logarithms.
+    each number of phrases; ``leaf_gradients``, ``[size]``, is added to. For sums, of weights or of
+    logarithms. Phrase pairs without weight may get no gradient.
     """
-    posts = leaf.shape[1]
+    low, high, row = layout
+    posts = low.shape[1]
     for n in range(most, 1, -1):
+        straight, inverted = gradients[n - 2, STRAIGHT], gradients[n - 2, INVERTED]
+        either = gradients[n - 2, EITHER]
         for k in range(units, n - 1, -1):
             for i in range(k - n + 1):
-                if n >= most - 1 and i > 0 and k < units:
+                if not is_used(n, most, i, k, units):
                     continue
-                if n == most and (i > 0 or k < units):
-                    continue
-                rows = 1 if n == most else posts
-                place = span(i, k)
-                either = gradients[n - 2, EITHER, place]
-                straight = gradients[n - 2, STRAIGHT, place]
-                inverted = gradients[n - 2, INVERTED, place]
+                rows = 1 if n == most else posts - 1
+                here = span(i, k)
                 largest = -np.inf
                 for a in range(rows):
-                    for c in range(a + 1, posts):
+                    for at in range(row[here, a] + low[here, a], row[here, a] + high[here, a]):
                         if semiring == SUM:
-                            straight[a, c] += either[a, c]
-                            inverted[a, c] += either[a, c]
+                            straight[at] += either[at]
+                            inverted[at] += either[at]
                         else:
-                            straight[a, c] = log_add(straight[a, c], either[a, c])
-                            inverted[a, c] = log_add(inverted[a, c], either[a, c])
-                        largest = max(largest, straight[a, c], inverted[a, c])
+                            straight[at] = log_add(straight[at], either[at])
+                            inverted[at] = log_add(inverted[at], either[at])
+                        largest = max(largest, straight[at], inverted[at])
                 if largest == (0.0 if semiring == SUM else -np.inf):
                     continue
                 for m in range(1, n):
+                    first = plane(cells, leaf, m, INVERTED)
+                    second = plane(cells, leaf, n - m, EITHER)
+                    to_first = plane(gradients, leaf_gradients, m, INVERTED)
+                    to_second = plane(gradients, leaf_gradients, n - m, EITHER)
                     for j in range(i + m, k - (n - m) + 1):
-                        left, right = span(i, j), span(j, k)
+                        places = (here, span(i, j), span(j, k))
                         add_gradients(
                             semiring,
                             straight,
-                            table(cells, leaf, m, INVERTED, left),
-                            table(cells, leaf, n - m, EITHER, right),
-                            table(gradients, leaf_gradients, m, INVERTED, left),
-                            table(gradients, leaf_gradients, n - m, EITHER, right),
+                            first,
+                            second,
+                            to_first,
+                            to_second,
+                            orders[STRAIGHT],
+                            layout,
+                            places,
                             rows,
                         )
+                    first = plane(cells, leaf, m, STRAIGHT)
+                    to_first = plane(gradients, leaf_gradients, m, STRAIGHT)
                     for j in range(i + n - m, k - m + 1):
-                        left, right = span(i, j), span(j, k)
+                        places = (here, span(j, k), span(i, j))
                         add_gradients(
                             semiring,
                             inverted,
-                            table(cells, leaf, m, STRAIGHT, right),
-                            table(cells, leaf, n - m, EITHER, left),
-                            table(gradients, leaf_gradients, m, STRAIGHT, right),
-                            table(gradients, leaf_gradients, n - m, EITHER, left),
+                            first,
+                            second,
+                            to_first,
+                            to_second,
+                            orders[INVERTED],
+                            layout,
+                            places,
                             rows,
                         )
 
 
 @compiled
-def descend(semiring, leaf, cells, units, n, uniforms, phrases):
-    """One derivation with n phrases: drawn by its weight, or the best.
+def descend(semiring, leaf, cells, orders, layout, units, n, uniforms, phrases):
+    """One derivation with n phrases: drawn by its weight, or the best; its inverted nodes.
 
     ``phrases``, ``[n, 4]``, gets source and target spans in target order. ``uniforms`` are random
     numbers in [0, 1), one for each node; unused for maxima.
     """
-    posts = leaf.shape[1]
+    low, high, row = layout
+    posts = low.shape[1]
     stack = np.zeros((n + 1, 6), np.int64)  # n, label, i, k, a, c
     stack[0] = (n, EITHER, 0, units, 0, posts - 1)
-    size, written, node = 1, 0, 0
-    in_logs = semiring in (LOG_SUM, LOG_MAX)
-    takes_best = semiring in (MAX, LOG_MAX)
+    size, written, node, inverted = 1, 0, 0, 0
+    in_logs = semiring != SUM
+    chosen = np.zeros(4, np.int64)  # orientation, phrases of the first part, j, b
     while size > 0:
         size -= 1
         count, label, i, k, a, c = stack[size]
@@ -213,40 +280,95 @@ def descend(semiring, leaf, cells, units, n, uniforms, phrases):
             phrases[written] = (i, k, a, c)
             written += 1
             continue
-        total = table(cells, leaf, count, label, span(i, k))[a, c]
+        total = plane(cells, leaf, count, label)[row[span(i, k), a] + c]
         threshold = 0.0
-        if not takes_best:
+        if semiring != LOG_MAX:
             threshold = uniforms[node] * (1.0 if in_logs else total)
         node += 1
-        chosen = np.zeros(4, np.int64)  # orientation, phrases of the first part, j, b
         best, running, is_found = -np.inf, 0.0, False
         for orientation in (STRAIGHT, INVERTED):
-            if label != EITHER and label != orientation:
+            if (label != EITHER and label != orientation) or is_found:
                 continue
+            order = orders[orientation]
             for m in range(1, count):
+                first = plane(cells, leaf, m, 1 - orientation)
+                second = plane(cells, leaf, count - m, EITHER)
                 for j in range(i + 1, k):
+                    if is_found:
+                        break
                     left, right = span(i, j), span(j, k)
                     one, other = (left, right) if orientation == STRAIGHT else (right, left)
-                    first = table(cells, leaf, m, 1 - orientation, one)
-                    second = table(cells, leaf, count - m, EITHER, other)
-                    for b in range(a + 1, c):
-                        if in_logs:
-                            weight = first[a, b] + second[b, c]
-                        else:
-                            weight = first[a, b] * second[b, c]
-                        if takes_best:
+                    for b in range(max(a + 1, low[one, a]), min(c, high[one, a])):
+                        if c < low[other, b] or c >= high[other, b]:
+                            continue
+                        x, y = first[row[one, a] + b], second[row[other, b] + c]
+                        weight = x + y + order if in_logs else x * y * order
+                        if semiring == LOG_MAX:
                             if weight > best:
                                 best = weight
                                 chosen[:] = (orientation, m, j, b)
-                        elif not is_found:
-                            share = np.exp(weight - total) if in_logs else weight
-                            if share > 0.0:  # the last possible one, if rounding finds none
-                                chosen[:] = (orientation, m, j, b)
-                            running += share
-                            is_found = running > threshold
+                            continue
+                        share = np.exp(weight - total) if in_logs else weight
+                        if share > 0.0:  # the last possible one, if rounding finds none
+                            chosen[:] = (orientation, m, j, b)
+                        running += share
+                        if running > threshold:
+                            is_found = True
+                            break
         orientation, m, j, b = chosen
-        parts = ((i, j), (j, k))
-        first_part, second_part = parts[orientation], parts[1 - orientation]
-        stack[size] = (count - m, EITHER, second_part[0], second_part[1], b, c)
-        stack[size + 1] = (m, 1 - orientation, first_part[0], first_part[1], a, b)
+        inverted += orientation
+        if orientation == STRAIGHT:
+            stack[size] = (count - m, EITHER, j, k, b, c)
+            stack[size + 1] = (m, INVERTED, i, j, a, b)
+        else:
+            stack[size] = (count - m, EITHER, i, j, b, c)
+            stack[size + 1] = (m, STRAIGHT, j, k, a, b)
         size += 2
+    return inverted
+
+
+@compiled
+def log_tree_weight(leaf, layout, phrases):
+    """Log of the summed weight of all target segmentations along a tree, without its orders.
+
+    ``leaf``: log weights. ``phrases``, ``[n, 2 or more]``: source phrases in target order. Nothing
+    else of the tree matters::
+
+        reached[t, c] = sum over a of reached[t - 1, a] * leaf[phrase t, a, c]
+    """
+    low, high, row = layout
+    posts = low.shape[1]
+    reached, ahead = np.full(posts, -np.inf), np.zeros(posts)
+    reached[0] = 0.0
+    for phrase in range(len(phrases)):
+        here = span(phrases[phrase, 0], phrases[phrase, 1])
+        ahead[:] = -np.inf
+        for a in range(posts - 1):
+            if reached[a] > -np.inf:
+                for c in range(low[here, a], high[here, a]):
+                    ahead[c] = log_add(ahead[c], reached[a] + leaf[row[here, a] + c])
+        reached, ahead = ahead, reached
+    return reached[posts - 1]
+
+
+@compiled
+def whole_layout(units, posts):
+    """The layout of all cells, and their number."""
+    spans = units * (units + 1) // 2
+    low, high = np.zeros((spans, posts), np.int32), np.zeros((spans, posts), np.int32)
+    for here in range(spans):
+        for a in range(posts):
+            low[here, a], high[here, a] = a + 1, posts
+    return packed(low, high)
+
+
+@compiled
+def packed(low, high):
+    """The layout with these columns, and the number of cells."""
+    row = np.zeros(low.shape, np.int64)
+    size = 0
+    for here in range(low.shape[0]):
+        for a in range(low.shape[1]):
+            row[here, a] = size - low[here, a]
+            size += max(high[here, a] - low[here, a], 0)
+    return Layout(low, high, row), size

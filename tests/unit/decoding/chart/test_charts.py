@@ -11,9 +11,10 @@ from listed_phrases import Case, cases
 from oracle import forest
 from strategies import to_public
 
-from btg_seq2seq.decoding.chart.charts import Chart, StringPool, run_charts
+from btg_seq2seq.decoding.chart.charts import Chart, StringPool, edges_of, run_charts
 from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
 from btg_seq2seq.grammar import Tree
+from btg_seq2seq.text.units import LETTER, begins_unit
 
 UNBOUNDED = 10**6
 
@@ -125,3 +126,32 @@ def test_pools_are_joined():
     assert both.phrase(1, 2, 2) == TranslatedPhrase(1, 2, (8,), 0.0, 3)
     assert both.phrase(0, 1, 3) == TranslatedPhrase(0, 1, (9, 9), -4.0)
     assert (one.size, both.size) == (3, 4)
+
+
+@given(cases(), st.lists(st.integers(0, 15), min_size=2, max_size=2))
+def test_phrases_meet_only_between_units(case, entries):
+    table = np.array(entries, np.uint8)
+
+    def meets(before, after):
+        return bool(begins_unit(table[before], table[after]))
+
+    pool = StringPool()
+    (result,) = run_charts([case.chart(pool)], pool, UNBOUNDED, 2000, table)
+    masses, best = case.enumerate(meets)
+    found = {
+        tuple(token for leaf in string.leaves for token in pool.tokens(leaf[2])): string
+        for string in result
+    }
+    assert found.keys() == masses.keys()
+    for tokens, string in found.items():
+        expected = np.logaddexp.reduce([mass for mass, _ in masses[tokens]])
+        assert string.log_mass == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert string.log_best == pytest.approx(best[tokens], rel=1e-9, abs=1e-9)
+
+
+def test_tokens_of_rules_meet_everything():
+    pool = StringPool()
+    pool.add([1, 0, 1 << 40], [2, 1], [0.0, 0.0])
+    table = np.array([LETTER | LETTER << 2] * 2, np.uint8)
+    follows, ends = edges_of(pool.all, table).T.tolist()
+    assert (follows[0] & ends[0], follows[0] & ends[1], follows[1] & ends[0]) == (0, 1, 2)

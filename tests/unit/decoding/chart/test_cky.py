@@ -139,7 +139,7 @@ def test_long_sentences_fall_back_and_say_so():
     sources = sentences(MODEL, [8, 4])
     prepared = prepare(MODEL, sources, replace(SMALL, max_cky_length=6))
     long, short = prepared.decode(nbest=2)
-    assert "8 tokens" in long.fallback
+    assert "8 words" in long.fallback
     assert "flat" in long.fallback
     assert short.fallback is None
     flat = decode_flat(MODEL, sources, SMALL, nbest=2)[0]

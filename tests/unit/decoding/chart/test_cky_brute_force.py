@@ -2,17 +2,19 @@
 
 import math
 from collections import defaultdict
-from itertools import product
+from itertools import accumulate, product
 
 import numpy as np
 import pytest
 import torch
 from decoding_models import phrase_log_prob, prepare
 from oracle import forest, phrases
+from tiny_units import with_words
 
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.units import fenceposts_of
 
 WORDS = [4, 5, 6]
 SOURCE = [4, 6, 5, 4]
@@ -53,9 +55,10 @@ def flat_log_prob(model, source, target):
 
 def derivations(model, source, limit):
     """String, log-probability and leaves of every derivation."""
-    length, framed = len(source), [*source, 1]
+    posts, framed = fenceposts_of(model.unit_table, source), [*source, 1]
+    length = len(posts) - 1
     whole = (0, length)
-    for string in [(), *strings_of(length)]:
+    for string in [(), *strings_of(len(source))]:
         yield string, math.log(FLAT_WEIGHT) + flat_log_prob(model, framed, string), [whole]
     input_ids = torch.tensor([framed])
     pair = model.read(input_ids, torch.ones_like(input_ids), torch.tensor([[4, 1]])).pair
@@ -63,7 +66,7 @@ def derivations(model, source, limit):
     table = {
         (start, stop): {
             string: phrase_log_prob(model, framed, start, stop, string)
-            for string in strings_of(stop - start)
+            for string in strings_of(posts[stop] - posts[start])
         }
         for stop in range(1, length + 1)
         for start in range(stop)
@@ -78,19 +81,32 @@ def derivations(model, source, limit):
             mass = math.log((1 - FLAT_WEIGHT) * share) + log_prob
             for choice in product(*(table[leaf].items() for leaf in leaves)):
                 string = tuple(token for part, _ in choice for token in part)
+                ends = {*accumulate(len(part) for part, _ in choice)}
+                if not ends <= {*fenceposts_of(model.unit_table, string)}:
+                    continue  # a word would be made of two phrases
                 yield string, mass + sum(value for _, value in choice), leaves
 
 
-@pytest.mark.parametrize(("encoding", "limit"), [("alone", None), ("sentence", 2)])
+@pytest.mark.parametrize(
+    ("encoding", "limit", "source", "continuing"),
+    [
+        ("alone", None, SOURCE, None),
+        ("sentence", 2, SOURCE, None),
+        ("alone", None, [4, 6, 5, 4], [6]),
+        ("sentence", 2, [4, 6, 5, 4, 6], [6]),
+    ],
+)
 @torch.no_grad()
-def test_cky_is_the_sum_over_all_derivations(encoding, limit):
+def test_cky_is_the_sum_over_all_derivations(encoding, limit, source, continuing):
     model = countable_model(phrase_encoding=encoding, max_phrase_length=limit)
+    if continuing is not None:
+        model = with_words(model, continuing)
     masses, best = defaultdict(list), {}
-    for string, mass, leaves in derivations(model, SOURCE, limit or len(SOURCE)):
+    for string, mass, leaves in derivations(model, source, limit or len(source)):
         masses[string].append(mass)
         best[string] = max(best.get(string, (-math.inf, [])), (mass, leaves))
     expected = {string: float(np.logaddexp.reduce(own)) for string, own in masses.items()}
-    (result,) = prepare(model, [[*SOURCE, 1]], EVERYTHING).decode(nbest=None)
+    (result,) = prepare(model, [[*source, 1]], EVERYTHING).decode(nbest=None)
     assert len(result.hypotheses) == len(expected)
     for own in result.hypotheses:
         assert own.log_prob == pytest.approx(expected[own.tokens], abs=1e-4)

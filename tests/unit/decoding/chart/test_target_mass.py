@@ -11,6 +11,7 @@ from decoding_models import SMALL, decode_flat, prepare, sentences, tiny_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import SPAN_INDEX, SPANS, forest, phrases, tilings
+from tiny_units import with_words
 
 from btg_seq2seq.decoding.chart import target_mass as target_mass_module
 from btg_seq2seq.decoding.chart.kernels import mass_kernels
@@ -80,14 +81,17 @@ def countable_model(**options):
     return model.eval()
 
 
+@pytest.mark.parametrize("continuing", [None, [5, 7]])
 @pytest.mark.parametrize("encoding", ["alone", "sentence"])
-def test_an_unbounded_beam_reports_the_exact_mass(encoding):
+def test_an_unbounded_beam_reports_the_exact_mass(encoding, continuing):
     model = countable_model(phrase_encoding=encoding)
+    if continuing is not None:
+        model = with_words(model, continuing)
     sources = [[4, 5, 6, 1], [7, 8, 1]]
     everything = DecodingSettings(beam_size=1000, max_output_ratio=0.0, max_output_extra=2)
     results = prepare(model, sources, everything).decode(nbest=None)
     for source, result in zip(sources, results, strict=True):
-        assert len(result.hypotheses) > 700
+        assert len(result.hypotheses) > (700 if continuing is None else 400)
         chosen = [*result.hypotheses[:4], *result.hypotheses[100:400:60]]
         found = target_mass(model, [source] * len(chosen), [h.tokens for h in chosen], everything)
         for own, mass in zip(chosen, found, strict=True):
@@ -118,7 +122,7 @@ def test_a_target_that_no_phrases_reach_over_costs_no_tables(monkeypatch):
     """Tables over all pairs of its positions would take gigabytes."""
     sizes = []
 
-    def counted(phrases, sentence, target, places):
+    def counted(phrases, sentence, target, posts, places):
         sizes.append(len(places))
         return np.zeros((0, 0, 0))
 
@@ -135,7 +139,7 @@ def test_a_pair_whose_chart_is_too_large_is_refused(monkeypatch):
     options = replace(SMALL, span_threshold=0.0, max_segments=4)
     target_mass(model, [source], [(7,) * 6], options)
     monkeypatch.setattr(target_mass_module, "MOST_BYTES", 1e5)
-    with pytest.raises(ValueError, match=r"8 source and 6 target tokens takes .* GB.*raise span_"):
+    with pytest.raises(ValueError, match=r"8 source and 6 target words takes .* GB.*raise span_"):
         target_mass(model, [source], [(7,) * 6], options)
 
 

@@ -9,7 +9,6 @@ from tiny_models import VOCABULARY, every_family, tiny_config
 
 from btg_seq2seq.decoding.search.beams import Level, beam_search
 from btg_seq2seq.decoding.search.phrases import phrase_search
-from btg_seq2seq.model.reading import Side
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 
 
@@ -17,7 +16,7 @@ def both(model, lengths, limits, settings):
     generator = torch.Generator().manual_seed(sum(lengths))
     tokens = torch.randint(4, 30, (len(lengths), max(lengths)), generator=generator)
     with torch.no_grad():
-        states, mask = model.encode_alone(Side(tokens, torch.tensor(lengths)))
+        states, mask = model.encode_alone(tokens, torch.tensor(lengths))
     level = Level.phrase(model.backbone)
     given = model.backbone, level, states, mask, torch.tensor(limits), settings
     return beam_search(*given), phrase_search(*given)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btg_seq2seq.derivations.lexical import bitext_chart
 from btg_seq2seq.derivations.lexical.bitext_chart import BitextChart
+from btg_seq2seq.grammar import Tree
 
 
 @cache
@@ -29,8 +29,15 @@ def derivations(units, others, phrases):
     return found
 
 
-def weight(scores, derivation):
-    return sum(scores[oracle.SPAN_INDEX[i, k], a, c] for i, k, a, c in derivation)
+@cache
+def inverted_nodes(sources):
+    return sum(node.inverted for node in Tree.from_phrases(sources).nodes)
+
+
+def weight(scores, derivation, log_orders=(0.0, 0.0)):
+    inverted = inverted_nodes(tuple((i, k) for i, k, _, _ in derivation))
+    orders = (len(derivation) - 1 - inverted) * log_orders[0] + inverted * log_orders[1]
+    return orders + sum(scores[oracle.SPAN_INDEX[i, k], a, c] for i, k, a, c in derivation)
 
 
 def log_sum(values):
@@ -49,15 +56,16 @@ def charts(draw, scales=(0.0, 1.0, 30.0, 690.0)):
     scores = -draw(st.sampled_from(scales)) * random.random(shape)
     forbidden = draw(st.sampled_from([0.0, 0.0, 0.3, 0.8]))
     scores[random.random(shape) < forbidden] = -np.inf
-    return units, others, most, scores
+    log_orders = draw(st.sampled_from([(0.0, 0.0), (-0.2, -1.7), (-700.0, -0.1)]))
+    return units, others, most, scores, log_orders
 
 
-def check(units, others, most, scores, chart):
+def check(units, others, most, scores, log_orders, chart):
     assert chart.most == min(most, units, others)
     for phrases in range(1, chart.most + 1):
         found = derivations(units, others, phrases)
         assert len(set(found)) == len(found)
-        weights = [weight(scores, derivation) for derivation in found]
+        weights = [weight(scores, derivation, log_orders) for derivation in found]
         total, best = log_sum(weights), max(weights)
         assert chart.log_partitions[phrases - 1] == pytest.approx(total, rel=1e-12, abs=1e-10)
         assert chart.log_maxima[phrases - 1] == pytest.approx(best, rel=1e-12, abs=1e-10)
@@ -68,7 +76,15 @@ def check(units, others, most, scores, chart):
         tree, targets = chart.best(phrases)
         pairs = tuple((*s, *t) for s, t in zip(tree.phrases, targets, strict=True))
         assert pairs in found
-        assert weight(scores, pairs) == pytest.approx(best, rel=1e-12, abs=1e-10)
+        assert weight(scores, pairs, log_orders) == pytest.approx(best, rel=1e-12, abs=1e-10)
+        trees = {}
+        for derivation, log_weight in zip(found, weights, strict=True):
+            sources = tuple((i, k) for i, k, _, _ in derivation)
+            trees.setdefault(sources, []).append(log_weight)
+        for sources, log_weights in trees.items():
+            expected = log_sum(log_weights) - total
+            log_prob = chart.tree_log_prob(Tree.from_phrases(sources))
+            assert log_prob == pytest.approx(expected, rel=1e-9, abs=1e-9)
         own = np.zeros(chart.most)
         own[phrases - 1] = 1.0
         posteriors = chart.phrase_posteriors(own)
@@ -81,20 +97,20 @@ def check(units, others, most, scores, chart):
 
 @given(charts())
 def test_every_quantity_is_that_of_the_enumeration(case):
-    check(*case, BitextChart(case[3], case[2]))
+    check(*case, BitextChart(case[3], case[2], case[4]))
 
 
 @given(charts())
 def test_logarithms_give_the_same(case):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bitext_chart, "LARGEST", 0.0)
-        check(*case, BitextChart(case[3], case[2]))
+        patch.setattr(BitextChart, "largest", 0.0)
+        check(*case, BitextChart(case[3], case[2], case[4]))
 
 
-@pytest.mark.parametrize("largest", [0.0, bitext_chart.LARGEST])
+@pytest.mark.parametrize("largest", [0.0, BitextChart.largest])
 @pytest.mark.parametrize("phrases", [1, 2, 3])
 def test_samples_have_their_probabilities(phrases, largest, monkeypatch):
-    monkeypatch.setattr(bitext_chart, "LARGEST", largest)
+    monkeypatch.setattr(BitextChart, "largest", largest)
     random = np.random.default_rng(0)
     scores = -2 * random.random((6, 4, 4))
     chart = BitextChart(scores, 3)

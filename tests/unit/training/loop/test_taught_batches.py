@@ -30,10 +30,14 @@ class FakeExamples:
     index = tuple(10 * position for position in range(SENTENCES))  # lines of the file
 
 
+def refuse():
+    raise AssertionError("the teacher is not needed")
+
+
 def taught(step, rows=range(SENTENCES), **settings):
     settings = {"teacher": "lexical", "taught_steps": 20} | settings
     batches = TaughtBatches(
-        ObjectiveSettings(**settings), FakeDraws(), FakeExamples(), 5, seed=1, max_segments=2
+        ObjectiveSettings(**settings), FakeDraws, FakeExamples(), 5, seed=1, max_segments=2
     )
     examples = [
         {"input_ids": [4, 5, 6, 1], "labels": [7, 8, 9, 4, 1], "index": 10 * row} for row in rows
@@ -73,12 +77,13 @@ def test_later_derivations_are_proposed_if_the_estimator_takes_them():
 @pytest.mark.parametrize("name", ["trees", "flat_only"])
 def test_recombined_batches_stay_as_they_are(name):
     batches = TaughtBatches(
-        ObjectiveSettings(teacher="lexical", taught_steps=9), FakeDraws(), FakeExamples(), 5, 1, 2
+        ObjectiveSettings(teacher="lexical", taught_steps=9), refuse, FakeExamples(), 5, 1, 2
     )
     assert batches({name: "made"}, 0) == {name: "made"}
 
 
-def test_nothing_is_added_in_other_phases():
+def test_nothing_is_added_in_other_phases(monkeypatch):
+    monkeypatch.setattr(FakeDraws, "phrases", refuse)
     assert "trees" not in taught(0, flat_steps=3)
     assert "trees" not in taught(0, uniform_steps=3)
     assert "trees" not in taught(0, teacher="none", estimator="paper")

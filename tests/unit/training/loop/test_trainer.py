@@ -224,7 +224,7 @@ def test_sentences_too_long_for_the_grammar_train_flat_and_are_counted(tmp_path,
     config = tiny_config(tmp_path / "run", steps=3)
     config.model.max_grammar_length = 20
     train(config, bitexts=Bitexts(bitext))
-    assert "1 training pairs have more than max_grammar_length=20 tokens" in capsys.readouterr().err
+    assert "1 training pairs have more than max_grammar_length=20 words" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [*OVERRIDDEN, *CALLED])

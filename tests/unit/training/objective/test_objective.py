@@ -3,6 +3,7 @@
 import pytest
 import torch
 from tiny_objectives import END, INPUT, tiny_model
+from tiny_units import with_words
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED
@@ -59,9 +60,10 @@ def test_a_sentence_that_cannot_be_cut_trains_flat():
     assert sum(output.terms[f"phrases_from_{length}"] for length in (1, 2, 4, 8)) == 1
 
 
-def test_what_is_drawn_for_a_sentence_does_not_depend_on_its_batch():
+@pytest.mark.parametrize("continuing", [(), (12, 21)])
+def test_what_is_drawn_for_a_sentence_does_not_depend_on_its_batch(continuing):
     """Two sentences together give the terms that each gives alone: steps can be shared out."""
-    model = tiny_model()
+    model = with_words(tiny_model(), continuing)
     both = {
         "input_ids": torch.tensor([[10, 11, 12, END], [13, 14, END, 0]]),
         "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]),

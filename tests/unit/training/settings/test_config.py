@@ -200,7 +200,11 @@ def test_sentences_are_not_recombined_before_there_are_trees():
     ("sections", "steps"),
     [
         ({}, UNIFORM_STEPS),
-        ({"objective": ObjectiveSettings("paper", flat_weight={0: 1.0, 9: 0.5})}, UNIFORM_STEPS),
+        ({"objective": ObjectiveSettings(teacher="lexical")}, 0),
+        (
+            {"objective": ObjectiveSettings("paper", {0: 1.0, 9: 0.5}, teacher="none")},
+            UNIFORM_STEPS,
+        ),
         ({"objective": ObjectiveSettings(uniform_steps=7)}, 7),
         ({"objective": ObjectiveSettings(flat_steps=9)}, 0),
         ({"objective": ObjectiveSettings("gold")}, 0),
@@ -212,6 +216,11 @@ def test_sentences_are_not_recombined_before_there_are_trees():
 )
 def test_the_parsers_of_random_weights_wait(sections, steps):
     assert TrainConfig("run", **sections).objective.uniform_steps == steps
+
+
+def test_given_derivations_need_no_teacher():
+    with pytest.raises(ValueError, match=r"objective\.teacher is lexical, but the estimator gold"):
+        ObjectiveSettings("gold", teacher="lexical")
 
 
 @pytest.mark.parametrize(

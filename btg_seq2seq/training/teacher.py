@@ -1,0 +1,73 @@
+"""The lexical teacher of a run: its derivations of the training set, in the model's own units."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from transformers import Seq2SeqTrainingArguments
+
+from btg_seq2seq.derivations.lexical import (
+    LexicalSettings,
+    LexicalTeacher,
+    TaughtCorpus,
+)
+from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
+from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text import EncodedBitext
+from btg_seq2seq.text.frames import Frames
+from btg_seq2seq.training.loop.taught_batches import TaughtBatches
+from btg_seq2seq.training.settings.config import TrainConfig
+
+FOLDER = "teacher"  # in the directory of a run: tables and derivations, for when it is resumed
+MOST_DRAWS = 32  # derivations per sentence pair; later epochs use them again
+
+
+def taught_batches(
+    config: TrainConfig,
+    arguments: Seq2SeqTrainingArguments,
+    model: BTGSeq2Seq,
+    frames: Frames,
+    data: EncodedBitext,
+    say: Callable[[str], None],
+    track: Any,
+) -> TaughtBatches | None:
+    """Build the source of taught derivations, if the settings ask for a teacher."""
+    objective, batch = config.objective, config.optimisation.batch
+    if not objective.has_teacher or not config.learns_trees:
+        return None
+    (name, size), *_ = batch.items()
+    total = len(data) if name == "batch_size" else int(data.lengths.max(1).sum())
+    accumulated = arguments.gradient_accumulation_steps
+    updates_per_epoch = max(1, math.ceil(math.ceil(total / size) / accumulated))
+    epochs = math.ceil(config.optimisation.steps / updates_per_epoch)
+
+    def teach() -> TaughtCorpus:
+        settings = LexicalSettings(
+            max_segments=model.config.max_segments,
+            max_phrase_length=model.config.max_phrase_length,
+            max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
+            draws=min(epochs, MOST_DRAWS),
+            seed=config.seed,
+        )
+        with arguments.main_process_first(local=False):  # the others read what it has kept
+            teacher = LexicalTeacher.learn(
+                unit_corpus(data, frames, model.unit_table),
+                settings,
+                threads=config.threads or os.cpu_count() or 1,
+                cache=Path(config.output) / FOLDER,
+                track=track,
+            )
+            taught = teacher.teach(track)
+        if taught.without_derivation:
+            say(
+                f"the teacher has no derivations of {taught.without_derivation} training pairs, "
+                "which are too long or cannot be cut: they are learned whole while it teaches"
+            )
+        return taught
+
+    segments = model.config.max_segments
+    return TaughtBatches(objective, teach, data, updates_per_epoch, config.seed, segments)

@@ -1,0 +1,46 @@
+"""Bitexts in units."""
+
+import numpy as np
+import pytest
+
+from btg_seq2seq.derivations.lexical import UnitCorpus, UnitSide
+
+
+def test_words_of_a_text_are_units_and_tokens():
+    side = UnitSide.of_text(["a cat, a dog", "", "猫 a"])
+    assert side.tokens.tolist() == [0, 1, 2, 0, 3, 4, 0]
+    assert side.units.tolist() == [5, 0, 2]
+    assert side.fenceposts(2).tolist() == [0, 1, 2]
+    assert len(side) == 3
+
+
+def test_tokens_of_a_model_with_units():
+    tokens = [[7, 8, 9], [], [7]]
+    side = UnitSide.of_begins(tokens, [[True, False, True], [], [False]])
+    assert [side.fenceposts(sentence).tolist() for sentence in range(3)] == [[0, 2, 3], [0], [0, 1]]
+    again = UnitSide.of(tokens, [[0, 2, 3], [0], [0, 1]])
+    assert (again.posts == side.posts).all()
+    assert again.units.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("posts", [[], [0, 2], [1, 3], [0, 2, 2, 3], [0, 4]])
+def test_fenceposts_that_do_not_fit_are_refused(posts):
+    with pytest.raises(ValueError, match="sentence 0: the fenceposts"):
+        UnitSide.of([[1, 2, 3]], [posts])
+
+
+def test_both_sides_have_as_many_sentences():
+    with pytest.raises(ValueError, match="1 source sentences but 2"):
+        UnitCorpus.of_text(["a"], ["b", "c"])
+
+
+def test_the_digest_depends_on_tokens_and_units():
+    one = UnitCorpus(UnitSide.of([[1, 2]], [[0, 1, 2]]), UnitSide.of([[1]], [[0, 1]]))
+    same = UnitCorpus(UnitSide.of([[1, 2]], [[0, 1, 2]]), UnitSide.of([[1]], [[0, 1]]))
+    other = UnitCorpus(UnitSide.of([[1, 2]], [[0, 2]]), UnitSide.of([[1]], [[0, 1]]))
+    assert one.digest() == same.digest() != other.digest()
+
+
+def test_most_phrases():
+    corpus = UnitCorpus.of_text(["a b c", "a", ""], ["x y", "x y z", "x"])
+    np.testing.assert_array_equal(corpus.most_phrases(2), [2, 1, 0])
