@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation svo-sov fuzz pictures clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment svo-sov fuzz pictures clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-decoding   the cost of cky against flat; a few minutes"
 	@echo "make bench-startup   the time that commands take to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
+	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make pictures   draw the pictures of the documentation"
 	@echo "make setup   only set up: a virtual environment in $(VENV)"
@@ -74,6 +75,10 @@ bench-startup: setup
 bench-translation: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.translation $(MODEL) $(SOURCE) $(REFERENCE) --output results/translation.json --markdown docs/benchmarks.md
+
+bench-alignment: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.alignment $(GOLD) --output results/alignment.json --markdown docs/lexical.md
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md

@@ -9,13 +9,14 @@ from btg_seq2seq.lazy import lazy_names
 if TYPE_CHECKING:
     from btg_seq2seq.model.config import BTGSeq2SeqConfig
     from btg_seq2seq.model.transducer import BTGSeq2Seq
+    from btg_seq2seq.translation.biparse import biparse
     from btg_seq2seq.translation.rules.rules import Rule
     from btg_seq2seq.translation.translation import Translation
     from btg_seq2seq.translation.translator import Translator
 
 __version__ = "0.2.0"
 
-__all__ = ["BTGSeq2Seq", "BTGSeq2SeqConfig", "Rule", "Translation", "Translator"]
+__all__ = ["BTGSeq2Seq", "BTGSeq2SeqConfig", "Rule", "Translation", "Translator", "biparse"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -25,5 +26,6 @@ __getattr__, __dir__ = lazy_names(
         "Rule": "translation.rules.rules",
         "Translation": "translation.translation",
         "Translator": "translation.translator",
+        "biparse": "translation.biparse",
     },
 )

@@ -24,6 +24,7 @@ from btg_seq2seq.derivations.lexical import (
 from btg_seq2seq.derivations.lexical.kernels.corpus_kernels import EMPTY
 from btg_seq2seq.derivations.lexical.kernels.phrase_kernels import link_matrices
 from btg_seq2seq.derivations.lexical.teacher import Track, untracked
+from btg_seq2seq.derivations.lexical.word_links import WordLinks
 from btg_seq2seq.text.words import words_of
 from btg_seq2seq.translation.alignment import aligned
 from btg_seq2seq.translation.inputs import check_pairs
@@ -31,6 +32,7 @@ from btg_seq2seq.translation.tokenized_text import TokenizedText
 from btg_seq2seq.translation.translation import Translation
 
 WordLink = tuple[int, int]  # units of source and target, from 0
+LINKED = 0.1  # least probability of a link
 
 
 class ParsedBitext:
@@ -92,27 +94,26 @@ class ParsedBitext:
         return replace(found, log_probs=log_probs)
 
     def word_links(self, position: int) -> list[WordLink]:
-        """Link the words of each phrase pair that translate each other.
-
-        Within a phrase pair, a word is linked with the most probable one of the other side, in
-        both directions.
-        """
+        """Link the words of each phrase pair that translate each other."""
         derivation = self.derivation(position)
         if derivation is None:
             return []
-        forward, backward = self._links(position)
-        links: set[WordLink] = set()
-        for pair in derivation.phrases:
-            (i, k), (a, c) = pair.source, pair.target
-            inside = forward[i:k, a:c], backward[i:k, a:c]
-            links |= {(i + x, a + y) for x, y in _best_links(*inside)}
-        return sorted(links)
+        probabilities = self._word_links.probabilities(position)
+        return sorted(
+            (i + int(x), a + int(y))
+            for (i, k), (a, c) in ((pair.source, pair.target) for pair in derivation.phrases)
+            for x, y in np.argwhere(probabilities[i:k, a:c] > LINKED)
+        )
 
     def pharaoh(self, position: int) -> str:
         """Write the links of a sentence pair as ``0-0 1-2``, counting words between spaces."""
         source, target = (_spaced_words(texts[position]) for texts in (self.sources, self.targets))
         links = sorted({(source[x], target[y]) for x, y in self.word_links(position)})
         return " ".join(f"{x}-{y}" for x, y in links)
+
+    @cached_property
+    def _word_links(self) -> WordLinks:
+        return WordLinks.estimate(self.teacher.corpus, self.teacher.tables)
 
     @cached_property
     def _words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -175,14 +176,3 @@ def _spaced_words(text: str) -> list[int]:
         rank += word.spaced
         ranks.append(rank)
     return ranks
-
-
-def _best_links(
-    forward: NDArray[np.float64], backward: NDArray[np.float64]
-) -> Iterator[tuple[int, int]]:
-    """Links of a phrase pair, from ``[source, target]``: the best of each word, on both sides."""
-    is_best = np.zeros(forward.shape, bool)
-    is_best[forward.argmax(0), np.arange(forward.shape[1])] = True
-    is_best[np.arange(forward.shape[0]), backward.argmax(1)] = True
-    is_best &= (forward > 0) & (backward > 0)
-    return ((int(x), int(y)) for x, y in zip(*is_best.nonzero(), strict=True))

@@ -33,7 +33,7 @@ from btg_seq2seq.grammar.descent import Chooser
 T = TypeVar("T")
 RANGE = 256  # sentence pairs
 SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
-VERSION = 1  # of the computation: kept results of another are not used
+VERSION = 2  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):

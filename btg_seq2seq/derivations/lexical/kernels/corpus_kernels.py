@@ -38,6 +38,7 @@ UNKNOWN = 1e-7  # frequency of a word that the tables do not know
 FOUND = 1e-5  # least probability of a phrase pair to be listed
 ROOM = 150_000  # cells of a pruned chart
 SEEN = 1e-6  # smaller counts are none
+TIED = 0.1  # last units that translate each other with at least this probability stay together
 
 
 class Text(NamedTuple):
@@ -140,7 +141,23 @@ def scored(sentence, source, target, entries, recurring, grammar):
                 at = layout.row[here, a] + c
                 scores[at] = log_add(scores[at], np.log(count))
     scores -= np.log(grammar.total + grammar.concentration)
+    if links[:, x_posts[-2] :, y_posts[-2] :].min() > TIED:
+        tie_ends(scores, layout, units)
     return units, layout, scores
+
+
+@compiled
+def tie_ends(scores, layout, units):
+    """Leave out phrase pairs with the last unit of one side only: a full stop does not drift."""
+    low, high, row = layout
+    last = low.shape[1] - 1
+    for k in range(1, units + 1):
+        for i in range(k):
+            here = span(i, k)
+            for a in range(last):
+                for c in range(low[here, a], high[here, a]):
+                    if (k == units) != (c == last):
+                        scores[row[here, a] + c] = -np.inf
 
 
 @compiled
