@@ -33,7 +33,7 @@ from btg_seq2seq.grammar.descent import Chooser
 T = TypeVar("T")
 RANGE = 256  # sentence pairs
 SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
-VERSION = 2  # of the computation: kept results of another are not used
+VERSION = 3  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):
@@ -139,7 +139,7 @@ class LexicalTeacher:
         tables, corpus = self.tables, self.corpus
         source, target = tables.numbered(corpus)
         texts = (
-            Text(words, side.ends, side.posts, side.post_ends, rates, empty)
+            Text(words, side.ends, side.posts, side.post_ends, side.stops, rates, empty)
             for words, side, rates, empty in (
                 (source, corpus.source, tables.source_rates, tables.empty_source),
                 (target, corpus.target, tables.target_rates, tables.empty_target),
@@ -268,9 +268,9 @@ class LexicalTeacher:
         if size == 0:
             return counts, uniforms
         possible = torch.from_numpy(self._most[begin:end])
-        log_probs = truncated_geometric(
-            self.settings.segment_rate, possible.clamp(min=2), at_least=2
-        )
+        settings = self.settings
+        rate = settings.segment_rate if settings.drawn_rate is None else settings.drawn_rate
+        log_probs = truncated_geometric(rate, possible.clamp(min=2), at_least=2)
         for draw in range(draws):
             noise = Noise.of(torch.arange(begin, end), self.settings.seed, draw)
             chosen = Chooser(noise.uniforms(_COUNT, 1))(log_probs) + 1
