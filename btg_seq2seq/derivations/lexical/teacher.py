@@ -167,16 +167,19 @@ class LexicalTeacher:
 
     def _expect(self, iteration: int, track: Track) -> Arrays:
         results = np.zeros((len(self.corpus), 4))
+        room_per_pair = 128
 
         def expect(begin: int, end: int) -> NDArray[Any]:
-            room = 128 * (end - begin) if iteration == 0 else 0
+            nonlocal room_per_pair
             while True:
+                room = room_per_pair * (end - begin) if iteration == 0 else 0
                 found = np.zeros((room, 6))
                 results[begin:end] = 0.0
                 expected, listed = corpus_kernels.expect(begin, end, *self._inputs, results, found)
                 if listed <= room:
                     return np.asarray(found[:listed] if iteration == 0 else expected)
-                room = listed
+                # With some to spare, so that later ranges are not computed twice.
+                room_per_pair = max(room_per_pair, 5 * listed // (4 * (end - begin)) + 1)
 
         description = f"phrase pairs, iteration {iteration + 1}/{self.settings.phrase_iterations}"
         parts = [part for _, part in self._over_ranges(expect, description, track)]
