@@ -17,8 +17,10 @@ from btg_seq2seq.opening import read_json
 
 MANIFEST_FILE = "manifest.json"
 # Each side of a model writes its own; a tokenizer may be saved by anybody, at any time.
+LEXICAL_FILE = "lexical.safetensors"  # word-translation tables
+TUNED_FILE = "tuned.json"
 MODEL_FILES = (
-    *("config.json", "decoding.json", "generation_config.json"),
+    *("config.json", "decoding.json", "generation_config.json", LEXICAL_FILE, TUNED_FILE),
     *("model*.safetensors", "model*.index.json"),
 )
 
