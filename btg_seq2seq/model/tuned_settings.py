@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import TUNED_FILE
@@ -18,7 +18,7 @@ from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.ranking_weights import RankingWeights
 from btg_seq2seq.opening import read_json
 
-TUNED_MODES = ("flat", "cky", "rescored")
+TUNED_MODES: tuple[Literal["flat", "cky", "rescored"], ...] = ("flat", "cky", "rescored")
 NAMES = frozenset(field.name for field in fields(DecodingSettings))
 
 

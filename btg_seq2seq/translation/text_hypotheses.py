@@ -120,7 +120,9 @@ def _merged(group: Sequence[TextHypothesis], add: bool) -> RankedText:
             )
             for n in range(longest)
         )
-    return Alternative(best.text, log_prob, variants, best.derivation, rank_score), posterior
+    return Alternative(
+        best.text, log_prob, variants, best.derivation, rank_score=rank_score
+    ), posterior
 
 
 def log_sum(log_probs: Sequence[float]) -> float:

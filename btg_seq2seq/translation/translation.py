@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
@@ -130,7 +130,7 @@ class Alternative:
     log_prob: float
     variants: tuple[tuple[int, ...], ...] = ()
     derivation: TextDerivation | None = None
-    rank_score: float | None = None
+    rank_score: float | None = field(default=None, kw_only=True)
 
     @property
     def score(self) -> float:

@@ -14,7 +14,7 @@ from btg_seq2seq.decoding.chart.candidates import Candidates
 from btg_seq2seq.decoding.chart.charts import Chart, ChartString, StringPool, run_charts
 from btg_seq2seq.decoding.chart.plan import Plan, plan_sentences
 from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
-from btg_seq2seq.decoding.features import FORWARD, GRAMMAR
+from btg_seq2seq.decoding.features import GRAMMAR
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 from btg_seq2seq.decoding.phrase_translator import Floats, PhraseTranslator, SentenceSpan
@@ -24,6 +24,7 @@ from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count, span_index
 from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
+from btg_seq2seq.model.ranking_weights import RankingWeights
 
 RulesBySpan = Mapping[Span, list[RuleSpan]]  # of one sentence
 
@@ -130,17 +131,20 @@ class PreparedSentences:
         return [results[sentence] for sentence in rows]
 
     def _features(self, string: ChartString, pool: StringPool) -> tuple[float, ...] | None:
-        """Features of the best derivation, with the log-probability of its tree."""
+        """Features of the best derivation, with the log-probability of its tree.
+
+        Weighted, they add up to its score, so those of a phrase are per token if scores are.
+        """
         if self.candidates.features is None:
             return None
-        leaves = pool.all.features[[leaf for _, _, leaf in string.leaves]]
+        rows = [leaf for _, _, leaf in string.leaves]
+        ranking = self.ranking or Ranking(RankingWeights())
+        leaves, lengths = pool.all.features[rows], pool.all.lengths[rows]
+        rest = string.log_best - ranking.scores(leaves, lengths).sum()
+        if ranking.length_normalised:
+            leaves = leaves / (lengths[:, None] + 1)
         total = leaves.sum(0)
-        if self.ranking is None:
-            total[GRAMMAR] = string.log_best - total[FORWARD]
-        elif self.ranking.weights.grammar:
-            lengths = pool.all.lengths[[leaf for _, _, leaf in string.leaves]]
-            rest = string.log_best - self.ranking.scores(leaves, lengths).sum()
-            total[GRAMMAR] = rest / self.ranking.weights.grammar
+        total[GRAMMAR] = rest / ranking.weights.grammar if ranking.weights.grammar else 0.0
         return tuple(total.tolist())
 
     def _run(
