@@ -20,7 +20,7 @@ from btg_seq2seq.errors import UsageError
 from btg_seq2seq.evaluation.metrics import METRICS, MetricOptions
 from btg_seq2seq.evaluation.metrics import check_options as check_metrics
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.tuned_settings import TUNED_MODES, TunedSettings
+from btg_seq2seq.model.tuned.tuned_settings import TUNED_MODES, TunedSettings
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text import Bitext
 

@@ -20,7 +20,7 @@ from btg_seq2seq.console.lines import is_utf8
 from btg_seq2seq.console.messages import Messages, with_options
 from btg_seq2seq.errors import SentenceError, UsageError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text.bitext import Bitext, write_lines
 from btg_seq2seq.translation.formats import formats_for

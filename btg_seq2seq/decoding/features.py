@@ -21,7 +21,7 @@ from btg_seq2seq.decoding.phrase_translator import (
 )
 from btg_seq2seq.derivations.lexical.saved_tables import lexical_scores
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.ranking_weights import FEATURES, LEXICAL
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, LEXICAL
 from btg_seq2seq.text.units import begins_unit
 
 FORWARD, GRAMMAR, REVERSE, LEXICAL_FORWARD, LEXICAL_REVERSE, WORD, PHRASE = (

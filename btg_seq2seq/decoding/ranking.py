@@ -8,7 +8,7 @@ import numpy as np
 
 from btg_seq2seq.decoding.phrase_translator import Floats, Integers
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from btg_seq2seq.checks import finite, from_0_to_1, true_or_false, whole
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 from btg_seq2seq.opening import read_json
 
 DECODING_FILE = "decoding.json"

@@ -29,7 +29,7 @@ from btg_seq2seq.model.objective import Objective, default_objective
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
 from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.units import unit_table

@@ -13,7 +13,7 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.translation.inputs import Target, check_pairs
-from btg_seq2seq.translation.rescoring import Candidate, rescored
+from btg_seq2seq.translation.ranking.rescoring import Candidate, rescored
 from btg_seq2seq.translation.rules.apply import RuleApplier, RuledText
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 from btg_seq2seq.translation.text_hypotheses import TextHypothesis, log_sum, to_translation

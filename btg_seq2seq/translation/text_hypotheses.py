@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Tokens
-from btg_seq2seq.translation.minimum_risk import RankedText, by_expected_chrf
+from btg_seq2seq.translation.ranking.minimum_risk import RankedText, by_expected_chrf
 from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.target_text import TargetWriter
 from btg_seq2seq.translation.translation import (

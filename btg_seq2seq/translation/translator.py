@@ -24,7 +24,7 @@ from btg_seq2seq.derivations.lexical.word_tables import WordTables
 from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.text import TextSide, load_tokenizer
 from btg_seq2seq.translation.alignment import aligned
 from btg_seq2seq.translation.inputs import (

@@ -15,7 +15,7 @@ from btg_seq2seq.derivations.lexical.teacher import Track, untracked
 from btg_seq2seq.derivations.lexical.unit_corpus import UnitCorpus, UnitSide
 from btg_seq2seq.derivations.lexical.word_tables import WordTables
 from btg_seq2seq.manifest import replace_files
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.translation.inputs import check_pairs
 from btg_seq2seq.translation.translator import Translator
 

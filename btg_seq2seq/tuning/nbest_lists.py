@@ -8,7 +8,7 @@ import numpy as np
 
 from btg_seq2seq.decoding.phrase_translator import Floats
 from btg_seq2seq.evaluation.sentence_statistics import SentenceStatistics
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
 
 
 class NBestLists:

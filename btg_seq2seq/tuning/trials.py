@@ -15,9 +15,9 @@ from btg_seq2seq.decoding.features import translation_features
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Tokens
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.ranking_weights import LEXICAL
+from btg_seq2seq.model.tuned.ranking_weights import LEXICAL
 from btg_seq2seq.translation.prepared_texts import chunks
-from btg_seq2seq.translation.rescoring import Candidate, sentence_features
+from btg_seq2seq.translation.ranking.rescoring import Candidate, sentence_features
 from btg_seq2seq.translation.tokenized_text import TokenizedText
 from btg_seq2seq.translation.translator import Translator
 

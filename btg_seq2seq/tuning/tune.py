@@ -17,8 +17,8 @@ from btg_seq2seq.derivations.lexical.teacher import Track, untracked
 from btg_seq2seq.evaluation.metrics import MetricOptions
 from btg_seq2seq.evaluation.sentence_statistics import SentenceStatistics
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
-from btg_seq2seq.model.tuned_settings import TUNED_MODES, TunedSettings
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.tuned_settings import TUNED_MODES, TunedSettings
 from btg_seq2seq.translation.inputs import check_pairs
 from btg_seq2seq.translation.translator import TranslationMode, Translator
 from btg_seq2seq.tuning.nbest_lists import NBestLists, Objective

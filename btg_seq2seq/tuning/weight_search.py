@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from btg_seq2seq.decoding.phrase_translator import Floats
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
 
 # Smallest and largest weight of each feature that is searched for; the weight of ``forward`` sets
 # the scale. A grammar without weight would leave the order of phrases to chance.

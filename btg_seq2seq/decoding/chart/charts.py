@@ -20,7 +20,7 @@ from btg_seq2seq.decoding.ranking import Ranking
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
 from btg_seq2seq.grammar.packing import span_count, split_count
-from btg_seq2seq.model.ranking_weights import FEATURES
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES
 from btg_seq2seq.text.units import begins_unit
 
 NO_RULE = -1

@@ -24,7 +24,7 @@ from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count, span_index
 from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
-from btg_seq2seq.model.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 
 RulesBySpan = Mapping[Span, list[RuleSpan]]  # of one sentence
 

@@ -21,7 +21,7 @@ from btg_seq2seq.decoding.phrase_translator import KBest
 from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.derivations.lexical import UnitCorpus, UnitSide, WordTables
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.ranking_weights import FEATURES
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES
 from btg_seq2seq.text.units import fenceposts_of
 
 STRINGS = [[((5, 6), -1.0), ((7,), -2.0)], [], [((4, 4, 9), -0.5)], [((), -3.0)]]

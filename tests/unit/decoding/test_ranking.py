@@ -5,7 +5,7 @@ import pytest
 
 from btg_seq2seq.decoding.ranking import Ranking
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
 
 
 def test_scores():

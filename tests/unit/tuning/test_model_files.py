@@ -7,7 +7,7 @@ from tiny_translators import CORPUS, SHORT, tokenizer_of, translator_of
 from btg_seq2seq import Translator
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import LEXICAL_FILE, TUNED_FILE, verify_files
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.tuning.model_files import attach_tables, estimate_tables, save_tuned
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from btg_seq2seq.evaluation.sentence_statistics import SentenceStatistics
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
 from btg_seq2seq.tuning.nbest_lists import NBestLists, Objective
 
 REFERENCES = ["a b", "c", "d"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny_translators import SHORT, TEXTS, translator_of
 
-from btg_seq2seq.model.ranking_weights import LEXICAL, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import LEXICAL, RankingWeights
 from btg_seq2seq.tuning.model_files import estimate_tables
 from btg_seq2seq.tuning.trials import Trials, available_features
 

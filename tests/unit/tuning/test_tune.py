@@ -5,8 +5,8 @@ from tiny_translators import SHORT, tokenizer_of, translator_of
 
 from btg_seq2seq import Translator
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.ranking_weights import RankingWeights
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.tuning.tune import tune
 
 TEXTS = ["the dog saw", "", "das Haus ist klein", "it", "in the garden", "the other dog saw it"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
 from btg_seq2seq.tuning.weight_search import RANGES, search_weights
 
 WORD, REVERSE = FEATURES.index("word"), FEATURES.index("reverse")

@@ -13,7 +13,7 @@ from oracle import forest, phrases
 
 from btg_seq2seq.decoding.chart.charts import StringPool, run_charts
 from btg_seq2seq.decoding.ranking import Ranking
-from btg_seq2seq.model.ranking_weights import FEATURES, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, RankingWeights
 
 UNBOUNDED = 10**6
 weights = st.builds(

@@ -34,7 +34,7 @@ from btg_seq2seq.decoding.constraints import RuleSpan
 from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.derivations.lexical import UnitCorpus, UnitSide, WordTables
 from btg_seq2seq.model.phrases import PhrasePairs
-from btg_seq2seq.model.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 from btg_seq2seq.text.units import fenceposts_of
 
 WEIGHTS = RankingWeights(

@@ -8,8 +8,8 @@ from tiny_translators import TEXTS, check_obedience, translator_of
 
 from btg_seq2seq import Rule
 from btg_seq2seq.decoding.features import FORWARD, GRAMMAR, PHRASE, WORD
-from btg_seq2seq.model.ranking_weights import RankingWeights
-from btg_seq2seq.translation.rescoring import Candidate, rescored, sentence_features
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
+from btg_seq2seq.translation.ranking.rescoring import Candidate, rescored, sentence_features
 
 WEIGHTS = RankingWeights(forward=0.5, grammar=0.7, reverse=0.3, word=0.4, phrase=0.1)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.ranking_weights import FEATURES, LEXICAL, RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, LEXICAL, RankingWeights
 
 
 def test_defaults_are_the_log_probability():

@@ -6,7 +6,7 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 from tiny_translators import translator_of
 
-from btg_seq2seq.translation.minimum_risk import MOST, by_expected_chrf
+from btg_seq2seq.translation.ranking.minimum_risk import MOST, by_expected_chrf
 from btg_seq2seq.translation.translation import Alternative
 
 

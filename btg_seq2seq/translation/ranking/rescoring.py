@@ -18,7 +18,7 @@ from btg_seq2seq.decoding.features import GRAMMAR, PHRASE, translation_features
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Floats, KBest, PhraseTranslator, Tokens
 from btg_seq2seq.decoding.ranking import Ranking
-from btg_seq2seq.model.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 
 LEAST = -1e4  # stands for the log of 0
 

@@ -7,8 +7,8 @@ import pytest
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import TUNED_FILE
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.ranking_weights import RankingWeights
-from btg_seq2seq.model.tuned_settings import TunedSettings
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 
 
 def test_what_was_saved_is_read(tmp_path):

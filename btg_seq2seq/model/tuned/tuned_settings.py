@@ -15,7 +15,7 @@ from typing import Any, Literal
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.manifest import TUNED_FILE
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 from btg_seq2seq.opening import read_json
 
 TUNED_MODES: tuple[Literal["flat", "cky", "rescored"], ...] = ("flat", "cky", "rescored")
