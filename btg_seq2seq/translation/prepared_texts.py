@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from btg_seq2seq.decoding.chart.cky import PreparedSentences, prepare
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
+from btg_seq2seq.decoding.ranking import Ranking
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
@@ -73,7 +74,8 @@ class PreparedTexts:
         results = self._decode(ruled_texts)
         ranked_by = ranking_of(self.settings)
         if mode == "rescored":
-            results, ranked_by = self._rescored(ruled_texts, results), "score"
+            ranked_by = "score per token" if self.settings.length_normalised else "score"
+            results = self._rescored(ruled_texts, results)
         translations = [
             to_translation(
                 self.translator.writer,
@@ -124,7 +126,8 @@ class PreparedTexts:
         sources = [ruled_texts[row].source for row in rows]
         candidates = [self._candidates(ruled_texts[row], results[row]) for row in rows]
         phrases = self.translator.phrases(sources, self.settings)
-        ranked = rescored(phrases, candidates, self.settings.rescoring)
+        ranking = Ranking(self.settings.rescoring, self.settings.length_normalised)
+        ranked = rescored(phrases, candidates, ranking)
         found = list(results)
         for row, hypotheses in zip(rows, ranked, strict=True):
             found[row] = replace(results[row], hypotheses=hypotheses)

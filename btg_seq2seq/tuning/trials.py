@@ -135,9 +135,11 @@ class Trials:
         for chunk in self.decode(settings, None):
             phrases = self.translator.phrases([source for _, source, _ in chunk], self.settings)
             candidates = [[Candidate(one, one.tokens) for one in own] for _, _, own in chunk]
-            values = iter(
-                np.asarray(sentence_features(phrases, candidates, self.features)).tolist()
-            )
+            features = sentence_features(phrases, candidates, self.features)
+            if settings.length_normalised:
+                lengths = np.array([len(one.tokens) for own in candidates for one in own], int)
+                features = features / (lengths[:, None] + 1)
+            values = iter(features.tolist())
             yield [
                 (rank, self.text(one.tokens), next(values)) for rank, _, own in chunk for one in own
             ]

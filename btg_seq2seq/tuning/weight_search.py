@@ -20,7 +20,7 @@ RANGES = {
     "reverse": (0.0, 2.0),
     "lexical": (0.0, 2.0),
     "reverse_lexical": (0.0, 2.0),
-    "word": (-1.0, 5.0),
+    "word": (-1.0, 7.0),
     "phrase": (-3.0, 3.0),
 }
 STARTS = 6

@@ -18,7 +18,6 @@ from btg_seq2seq.decoding.features import GRAMMAR, PHRASE, translation_features
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Floats, KBest, PhraseTranslator, Tokens
 from btg_seq2seq.decoding.ranking import Ranking
-from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 
 LEAST = -1e4  # stands for the log of 0
 
@@ -60,12 +59,12 @@ def sentence_features(
 def rescored(
     phrases: PhraseTranslator,
     candidates: Sequence[Sequence[Candidate]],
-    weights: RankingWeights,
+    ranking: Ranking,
 ) -> list[list[Hypothesis]]:
     """Rank the candidates of each sentence, best first."""
-    features = sentence_features(phrases, candidates, weights.used)
+    features = sentence_features(phrases, candidates, ranking.weights.used)
     lengths = np.array([len(one.tokens) for own in candidates for one in own], np.int64)
-    scores = iter(Ranking(weights).scores(features, lengths).tolist())
+    scores = iter(ranking.scores(features, lengths).tolist())
     return [
         sorted(
             [replace(one.hypothesis, rank_score=next(scores), log_best=None) for one in own],

@@ -8,6 +8,7 @@ from tiny_translators import TEXTS, check_obedience, translator_of
 
 from btg_seq2seq import Rule
 from btg_seq2seq.decoding.features import FORWARD, GRAMMAR, PHRASE, WORD
+from btg_seq2seq.decoding.ranking import Ranking
 from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 from btg_seq2seq.translation.ranking.rescoring import Candidate, rescored, sentence_features
 
@@ -50,10 +51,13 @@ def test_candidates_are_ranked_by_the_score():
     candidates = candidates_of(translator, ["the dog saw"])
     phrases = translator.phrases(translator.read(["the dog saw"]))
     features = sentence_features(phrases, candidates, WEIGHTS.used)
-    (ranked,) = rescored(phrases, candidates, WEIGHTS)
-    expected = sorted((features @ WEIGHTS.values).tolist(), reverse=True)
-    assert [one.rank_score for one in ranked] == pytest.approx(expected)
-    assert {one.tokens for one in ranked} == {one.tokens for one in candidates[0]}
+    lengths = np.array([len(one.tokens) for one in candidates[0]])
+    for is_normalised in (False, True):
+        (ranked,) = rescored(phrases, candidates, Ranking(WEIGHTS, is_normalised))
+        scores = features @ WEIGHTS.values / (lengths + 1 if is_normalised else 1)
+        expected = sorted(scores.tolist(), reverse=True)
+        assert [one.rank_score for one in ranked] == pytest.approx(expected)
+        assert {one.tokens for one in ranked} == {one.tokens for one in candidates[0]}
 
 
 def test_the_mode_rescored():
