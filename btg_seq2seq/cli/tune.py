@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from btg_seq2seq.checks import at_least, whole
@@ -16,7 +17,7 @@ from btg_seq2seq.console.arguments import (
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import Output
 from btg_seq2seq.console.progress import tracker
-from btg_seq2seq.errors import UsageError
+from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.evaluation.metrics import METRICS, MetricOptions
 from btg_seq2seq.evaluation.metrics import check_options as check_metrics
 from btg_seq2seq.model.decoding_settings import DecodingSettings
@@ -46,6 +47,10 @@ def main(arguments: Sequence[str]) -> int:
     whole("--seed", options.seed)
     if (options.train_source is None) != (options.train_target is None):
         raise UsageError("give both --train-source and --train-target, or neither")
+    if not Path(options.model).is_dir():
+        raise UserError(
+            f"{options.model} is not the directory of a model, where settings are saved"
+        )
     metric_options = MetricOptions(options.tokenize)
     check_metrics(metric_options)
     dev = Bitext.from_files(options.source, options.reference)

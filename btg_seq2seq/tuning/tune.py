@@ -134,7 +134,8 @@ class _Tuner:
         # The search does not begin where an earlier one ended, so that it can be repeated.
         plain = {"weights": RankingWeights(), "rescoring": RankingWeights(), "minimum_risk": False}
         if mode == "rescored":  # charts are those of cky
-            self.base = replace(translator.settings_for("cky", **given), minimum_risk=False)
+            charts = translator.settings_for("cky", **given)
+            self.base = replace(charts, minimum_risk=given.get("minimum_risk", False))
         else:
             self.base = replace(translator.settings, **{**plain, **given})
         normalised = given.get("length_normalised")

@@ -85,6 +85,12 @@ def test_what_is_refused(run, files, arguments, message):
     assert error.count("\n") == 1
 
 
+def test_a_model_must_be_a_directory(files, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", "nobody/nothing", "source.txt", "target.txt"]) == 1
+    assert "nobody/nothing is not the directory of a model" in capsys.readouterr().err
+
+
 def test_damaged_tables_are_refused_in_one_line(tuned, capsys):
     path = Path("model", LEXICAL_FILE)
     path.write_bytes(path.read_bytes()[:-5])
