@@ -81,13 +81,13 @@ class Bleu(Metric):
 
     def check(self, options: MetricOptions) -> None:
         if options.tokenize is not None:
-            _bleu(options.tokenize)
+            bleu_metric(options.tokenize)
 
     def compute(
         self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
     ) -> Score:
         return _sacrebleu_score(
-            _bleu(options.tokenize or tokenizer_for(references)), translations, references
+            bleu_metric(options.tokenize or tokenizer_for(references)), translations, references
         )
 
 
@@ -187,7 +187,8 @@ def exact_match(translations: Sequence[str], references: Sequence[str]) -> float
     return METRICS["exact_match"].compute(translations, references, MetricOptions()).value
 
 
-def _bleu(tokenize: str) -> BLEU:
+def bleu_metric(tokenize: str) -> BLEU:
+    """Make sacreBLEU's BLEU with one of its tokenizers."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
