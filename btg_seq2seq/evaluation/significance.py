@@ -1,4 +1,4 @@
-"""Paired bootstrap: could a difference between two systems be due to the choice of test sentences?
+"""Paired bootstrap: the probability that a difference between systems is due to chance.
 
 The test is sacreBLEU's (Koehn, 2004). Its seed is fixed, so the same translations have the same
 p-values.
@@ -56,7 +56,7 @@ def paired_bootstrap(
 
     ``tokenize`` is sacreBLEU's tokenizer for BLEU.
     """
-    metrics = {"bleu": bleu_metric(tokenize), "chrf": CHRF(), "exact_match": Agreement()}
+    metrics = {"bleu": bleu_metric(tokenize), "chrf": CHRF(), "exact_match": _agreement()}
     return _p_values(baseline, system, references, metrics, resamples)
 
 
@@ -65,8 +65,12 @@ def paired_verdicts(
 ) -> float:
     """Compute the p-value of the difference in the share of lines that are right."""
     lines = [[RIGHT if one else WRONG for one in verdicts] for verdicts in (baseline, system)]
-    metrics = {"right": Agreement()}
-    return _p_values(*lines, [RIGHT] * len(baseline), metrics, resamples)["right"]
+    metrics = {"right": _agreement()}
+    return _p_values(lines[0], lines[1], [RIGHT] * len(baseline), metrics, resamples)["right"]
+
+
+def _agreement() -> Any:
+    return Agreement()  # type: ignore[no-untyped-call]
 
 
 def _p_values(

@@ -8,7 +8,7 @@ from pathlib import Path
 from btg_seq2seq.tasks.data_files import pair_files, read_pairs
 from btg_seq2seq.tasks.task import Bitexts, Task
 
-LINES = {"train": 11_638, "dev": 999, "test": 999}
+LINES = {"train": 11_639, "dev": 1000, "test": 1000}
 CHECKSUMS = {
     "dev.chr": "7a3f7da75bfb8f06403fd9f4bf2fc378e2b6183c7c9a7eaadc6972df257728d8",
     "dev.en": "dffafdee460b1c009026a49e2432db3739743f75e8730aa8b452b5b8a3526383",
@@ -46,7 +46,7 @@ def read(source: str, target: str, directory: Path, seed: int) -> Bitexts:
 def _task(source: str, target: str) -> Task:
     return Task(
         name=f"{source}-{target}",
-        description=f"{NAMES[source]} to {NAMES[target]}, 11,638 sentence pairs of ChrEn",
+        description=f"{NAMES[source]} to {NAMES[target]}, 11,639 sentence pairs of ChrEn",
         make=partial(read, source, target),
         files=pair_files("chr", "en", LINES, CHECKSUMS),
         config=f"{source}-{target}.yaml",

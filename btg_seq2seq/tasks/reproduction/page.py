@@ -23,10 +23,11 @@ chooses decoding settings on the dev set, and then translates the test set once.
 writes this page from the files in [docs/results](results); nothing here is typed by hand.
 
 Scores of several seeds are means, with the lowest and the highest in brackets. p is the value of
-sacreBLEU's paired bootstrap test against seq2seq of the same seed, and the largest of all seeds;
-gains with values below 0.05 are bold, and "lower" marks scores below seq2seq. CPU minutes are those of training, all threads together. The paper's
-numbers are from Wang et al. (2022), whose models are larger and whose conditions may differ, as
-the lines above the tables say."""
+sacreBLEU's paired bootstrap test against seq2seq of the same seed, and the largest of all seeds.
+Gains with values below 0.05 are bold; "lower" marks scores below seq2seq. CPU minutes are those of
+training, all threads together. The paper's numbers are from
+[Wang et al. (2022)](https://arxiv.org/abs/2211.07906), whose models are larger and whose conditions
+may differ, as the lines above the tables say."""
 NOTHING = "No results yet."
 
 
@@ -171,8 +172,8 @@ def _p(runs: Sequence[dict[str, Any]], mode: str, test: str, metric: str) -> str
 
 
 def _paper(task: Task, system: str, mode: str) -> str:
-    name = SYSTEMS[system].paper.get(mode)
-    return f"{task.paper[name]:.1f}" if name in task.paper else ""
+    number = task.paper.get(SYSTEMS[system].paper.get(mode, ""))
+    return "" if number is None else f"{number:.1f}"
 
 
 def _cost(runs: Sequence[dict[str, Any]]) -> list[str]:

@@ -21,6 +21,7 @@ from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import MetricOptions, text_scores
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.tasks.reproduction.comparing import translation_file
+from btg_seq2seq.tasks.reproduction.pretraining import continued, pretrain
 from btg_seq2seq.tasks.reproduction.results import Job, differences, read_result, write_result
 from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.reproduction.translating import translated
@@ -33,7 +34,8 @@ from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.translation.translator import Translator
 
-MODEL, TRAINED, TUNED, TIMES = "model", "trained.json", "tuned.json", "cpu.json"
+MODEL, TIMES = "model", "cpu.json"
+PRETRAINED, TRAINED, TUNED = "pretrained.json", "trained.json", "tuned.json"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def run(job: Job, place: Place) -> None:
         translator = Translator.from_pretrained(directory / MODEL, device=_device())
         modes: list[Mode] = ["flat", "cky"] if job.system.has_grammar else ["flat"]
         tuned = _tuned(job, place, translator, sets, modes, watch)
-        found = {
+        found: dict[str, Any] = {
             mode: {**tuned[mode], "sets": _tested(job, place, translator, sets, tuned, mode, watch)}
             for mode in modes
         }
@@ -96,6 +98,25 @@ def _trained(
 ) -> dict[str, Any]:
     """Train the model of a run, or go on."""
     facts: dict[str, Any] = {"config": task_settings.recorded(config), "pretraining_steps": 0}
+    method = job.system.phrase_pairs
+    if method is not None:
+        directory = job.directory(place.output) / task_settings.PRETRAINING
+        before = place.settings.pretrain(job.system, job.seed, directory)
+        done = job.directory(place.output) / PRETRAINED
+        if not done.exists():
+            count = pretrain(
+                before,
+                method,
+                sets["train"],
+                watch,
+                overwrite=place.overwrite,
+                quiet=place.quiet,
+                say=place.say,
+            )
+            write_lines(done, [json.dumps({"phrase_pairs": count})])
+        facts |= read_json(done)
+        facts["pretraining_steps"] = before.optimisation.steps
+        config = continued(config, directory)
     held_out = [*sets["dev"].source, *sets["test"].source]
     optimisation = config.optimisation
     with watch.stage("training") as lap:
@@ -199,6 +220,13 @@ def _device() -> str:
 
 def _clear(directory: Path) -> None:
     """Remove what a run has left after training; training removes its own files."""
-    for pattern in (TRAINED, TUNED, TIMES, "translations/*.txt", "translations/*.partial"):
+    for pattern in (
+        PRETRAINED,
+        TRAINED,
+        TUNED,
+        TIMES,
+        "translations/*.txt",
+        "translations/*.partial",
+    ):
         for path in directory.glob(pattern):
             path.unlink()
