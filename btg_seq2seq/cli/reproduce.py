@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     from btg_seq2seq.tasks.reproduction.settings import TaskSettings, packaged_config
 
     task = find_task(options.task)
-    settings = TaskSettings(options.config or packaged_config(task))
+    settings = TaskSettings(options.config or packaged_config(task), task.changes)
     for system in systems:
         settings.train(system, 0, Path(options.output))  # refuses what cannot be run
     task.check(options.data, unchecked=options.unchecked)

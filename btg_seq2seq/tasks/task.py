@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from btg_seq2seq.tasks.data_files import DataFile, check_files
 from btg_seq2seq.text import Bitext
@@ -42,6 +42,7 @@ class Task:
             fixed.
         metric: name of the metric that results are reported in, an entry of ``METRICS``.
         config: settings for ``btg reproduce``, a file in ``tasks/configs``.
+        changes: settings that differ from the file's, where tasks share one.
         paper: results of the paper in this metric, by system.
         paper_table: the table of the paper that has them, and what differs there.
         tokenize: sacreBLEU's tokenizer for BLEU; ``None`` chooses it by the references' script.
@@ -56,6 +57,7 @@ class Task:
     files: tuple[DataFile | str, ...] = ()
     metric: str = "bleu"
     config: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
     paper: Mapping[str, float] = field(default_factory=dict)
     paper_table: str = ""
     tokenize: str | None = None

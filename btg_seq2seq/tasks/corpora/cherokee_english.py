@@ -49,7 +49,7 @@ def _task(source: str, target: str) -> Task:
         description=f"{NAMES[source]} to {NAMES[target]}, 11,639 sentence pairs of ChrEn",
         make=partial(read, source, target),
         files=pair_files("chr", "en", LINES, CHECKSUMS),
-        config=f"{source}-{target}.yaml",
+        config="cherokee-english.yaml",
         paper=PAPER[source, target],
         paper_table=f"Table 1; Moses has {MOSES[target]} (Zhang et al., 2020)",
         tokenize="13a",

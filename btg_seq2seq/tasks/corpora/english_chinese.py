@@ -105,7 +105,7 @@ def _few_shot(kind: str) -> Task:
         description=f"English to Chinese, few-shot: {PHRASES[kind]} in new contexts",
         make=partial(read, tuple(lines)),
         files=pair_files("en", "zh", lines, FEW_SHOT_CHECKSUMS[kind]),
-        config=f"en-zh-{kind.lower()}.yaml",
+        config="en-zh-few-shot.yaml",
         paper=PAPER[kind],
         paper_table="Table 1, on the authors' own splits, which are not published",
         tokenize="zh",

@@ -61,6 +61,12 @@ def read(size: int, directory: Path, seed: int) -> Bitexts:
     )
 
 
+def _config(size: int, pretrained: bool) -> str:
+    if pretrained:
+        return "de-en-mbart.yaml"
+    return "de-en.yaml" if size == max(SIZES) else "de-en-tiny.yaml"
+
+
 def _task(size: int, *, pretrained: bool) -> Task:
     table = "Table 1, from pretrained mBART"
     scratch = "; 16.57 is the best from random weights (Sennrich and Zhang, 2019)"
@@ -70,7 +76,7 @@ def _task(size: int, *, pretrained: bool) -> Task:
         + ("pretrained mBART, as in the paper" if pretrained else "random weights"),
         make=partial(read, size),
         files=pair_files("de", "en", {f"train{size}": size, **HELD_OUT}, CHECKSUMS),
-        config=f"de-en-{size}{'-mbart' * pretrained}.yaml",
+        config=_config(size, pretrained),
         paper=PAPER[size],
         paper_table=table + scratch * (size == max(SIZES) and not pretrained),
         tokenize="13a",

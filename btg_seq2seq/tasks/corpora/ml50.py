@@ -16,6 +16,10 @@ LINES = {
     "az": {"train": 5946, "dev": 671, "test": 903},
     "bn": {"train": 4649, "dev": 896, "test": 216},
 }
+CODES = {
+    language: {"model.source_language": code}
+    for language, code in {"mn": "mn_MN", "mr": "mr_IN", "az": "az_AZ", "bn": "bn_IN"}.items()
+}
 BACKBONES = {"mt5": "mT5-base", "mbart50": "mBART-50"}
 # Table 4 of the paper.
 PAPER = {
@@ -43,7 +47,8 @@ def _task(language: str, backbone: str) -> Task:
         description=f"{NAMES[language]} to English (ML50), from pretrained {BACKBONES[backbone]}",
         make=partial(read, language),
         files=pair_files(language, "en", LINES[language]),
-        config=f"ml50-{language}-en-{backbone}.yaml",
+        config=f"ml50-{backbone}.yaml",
+        changes=CODES[language] if backbone == "mbart50" else {},
         paper=PAPER[language, backbone],
         paper_table="Table 4",
         tokenize="13a",

@@ -29,6 +29,7 @@ from btg_seq2seq.tasks.reproduction.tuning import Mode, tune
 from btg_seq2seq.tasks.task import Bitexts
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.data import Bitexts as TrainingBitexts
+from btg_seq2seq.training.data import first_pairs
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TrainConfig
@@ -75,6 +76,7 @@ def run(job: Job, place: Place) -> None:
             _clear(directory)
             job.result(place.results).unlink(missing_ok=True)
         sets = job.task.bitexts(place.data, job.seed, unchecked=place.unchecked)
+        sets["dev"] = first_pairs(sets["dev"], place.settings.dev_sentences or len(sets["dev"]))
         watch = Stopwatch(directory / TIMES)
         config = place.settings.train(job.system, job.seed, directory / MODEL)
         if not (directory / TRAINED).exists():

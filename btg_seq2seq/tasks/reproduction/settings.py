@@ -1,7 +1,8 @@
 """Settings of a task's runs: one file for all systems, and what each system changes in it.
 
-The file is one of ``btg train`` with two more sections. ``systems`` has changes for single systems,
-``pretraining`` those for learning phrase pairs before sentences:
+The file is one of ``btg train`` with three more entries. ``systems`` has changes for single
+systems, ``pretraining`` those for learning phrase pairs before sentences, and ``dev_sentences`` is
+the number of sentences to choose by, the first of the dev set:
 
     systems:
       recombined: {recombination.start: 1500}
@@ -17,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from btg_seq2seq.checks import whole
 from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.evaluation import metrics  # noqa: F401  makes the names of metrics known
 from btg_seq2seq.options.yaml_file import YamlFile
@@ -30,7 +32,7 @@ from btg_seq2seq.training.settings.config import (
 )
 
 CONFIGS = "configs"
-PRETRAINING = "pretraining"
+PRETRAINING, DEV_SENTENCES = "pretraining", "dev_sentences"
 COLLECTIONS = 5  # times that recombination collects derivations, unless the file says otherwise
 
 
@@ -44,8 +46,13 @@ def packaged_config(task: Task) -> Path:
 class TaskSettings:
     """Training settings of every system on a task, from one file."""
 
-    def __init__(self, path: str | Path) -> None:
-        known = [*known_fields(), PRETRAINING, *(f"systems.{name}" for name in SYSTEMS)]
+    def __init__(self, path: str | Path, changes: Mapping[str, Any] | None = None) -> None:
+        known = [
+            *known_fields(),
+            PRETRAINING,
+            DEV_SENTENCES,
+            *(f"systems.{name}" for name in SYSTEMS),
+        ]
         try:
             self.file = YamlFile(path, known, REPLACED)
         except UsageError as error:  # for command lines only
@@ -53,6 +60,13 @@ class TaskSettings:
         self.systems = self._changes("systems", self.file.values.pop("systems", None) or {})
         own = {PRETRAINING: self.file.values.pop(PRETRAINING, None) or {}}
         self.pretraining = self._changes("", own)[PRETRAINING]
+        self.changes = dict(changes or {})
+        self.dev_sentences: int | None = self.file.values.pop(DEV_SENTENCES, None)
+        if self.dev_sentences is not None:
+            try:
+                whole(DEV_SENTENCES, self.dev_sentences, 1)
+            except UserError as error:
+                raise UserError(f"{self.file.place(DEV_SENTENCES)}: {error}") from error
 
     def _changes(self, section: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         for name, changes in values.items():
@@ -81,7 +95,8 @@ class TaskSettings:
         return self._config({**changes, "optimisation.final": "last", **self.pretraining}, output)
 
     def _config(self, changes: Mapping[str, Any], output: Path) -> TrainConfig:
-        arguments = [f"--{name}={_written(value)}" for name, value in changes.items()]
+        merged = {**self.changes, **changes}
+        arguments = [f"--{name}={_written(value)}" for name, value in merged.items()]
         return config_of(self.file, [*arguments, f"--output={output}"])
 
 
