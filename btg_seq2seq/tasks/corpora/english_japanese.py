@@ -30,6 +30,7 @@ TASKS = (
         make=read,
         files=pair_files("en", "ja", LINES, CHECKSUMS),
         config="en-ja.yaml",
+        paper_table="not in the paper",
         tokenize="none",
         origin="github.com/odashi/small_parallel_enja (CC BY): 10,000 pairs of its "
         "training set as train.en and train.ja, its dev and test sets as dev.* and test.*",

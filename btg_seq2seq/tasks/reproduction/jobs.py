@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
-from btg_seq2seq.errors import UserError
 from btg_seq2seq.tasks.reproduction.results import Job
 
 POLL = 0.5  # seconds
@@ -29,25 +28,26 @@ def run_side_by_side(
     When this process is stopped, the others are asked to save and stop, and waited for.
     """
     waiting, failed = list(jobs), []
-    running: dict[Job, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+    running: list[tuple[Job, subprocess.Popen[bytes], IO[bytes]]] = []
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
                 job = waiting.pop(0)
-                running[job] = _start(job, arguments, output)
+                running.append((job, *_start(job, arguments, output)))
                 say(f"{job}: started; its log is {_log(job, output)}")
             time.sleep(POLL)
-            for job, (process, log) in list(running.items()):
+            for one in list(running):
+                job, process, log = one
                 if process.poll() is None:
                     continue
                 log.close()
-                del running[job]
+                running.remove(one)
                 if process.returncode:
                     failed.append(job)
                 done = "done" if process.returncode == 0 else "failed, see its log"
                 say(f"{job}: {done}; {len(waiting) + len(running)} to go")
     except BaseException:
-        _stop([process for process, _ in running.values()], say)
+        _stop([process for _, process, _ in running], say)
         raise
     return failed
 
@@ -82,9 +82,3 @@ def _stop(processes: Sequence[subprocess.Popen[bytes]], say: Callable[[str], Non
         for process in processes:
             process.kill()
         raise
-
-
-def check_jobs(at_once: int) -> None:
-    """Refuse a number of processes below one."""
-    if at_once < 1:
-        raise UserError(f"--jobs must be 1 or more, not {at_once}")

@@ -102,7 +102,7 @@ def _conditions(task: Task, runs: Sequence[dict[str, Any]]) -> str:
     )
     told = [f"Sentence pairs: {sizes}."]
     told += [f"Signatures: {', '.join(signatures)}."] if signatures else []
-    told += [f"The paper: {task.paper_table}."] if task.paper_table else []
+    told += [f"The paper's numbers: {task.paper_table}."] if task.paper_table else []
     if any(run["unchecked"] for run in runs):
         told.append("**Some files were other versions than those of the task.**")
     return " ".join(told)

@@ -80,9 +80,9 @@ class TaskSettings:
 
     def train(self, system: System, seed: int, output: Path) -> TrainConfig:
         """Settings of a system."""
-        steps = self._config({}, output).optimisation.steps
         changes = {**system.changes, "seed": seed}
         if system.recombines_from is not None:
+            steps = self._config({}, output).optimisation.steps
             changes["recombination.start"] = round(steps * system.recombines_from)
             rest = steps - changes["recombination.start"]
             changes["recombination.every"] = max(1, rest // COLLECTIONS)
