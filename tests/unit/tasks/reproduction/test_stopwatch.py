@@ -32,11 +32,16 @@ def test_pieces_are_added_up(tmp_path, clock):
 
 def test_lost_work_is_not_counted(tmp_path, clock):
     path = tmp_path / "cpu.json"
-    with pytest.raises(KeyboardInterrupt), Stopwatch(path).stage("training") as lap:
-        clock["seconds"] += 5
-        lap.on_save()
-        clock["seconds"] += 3
-        raise KeyboardInterrupt
+
+    def stopped():
+        with Stopwatch(path).stage("training") as lap:
+            clock["seconds"] += 5
+            lap.on_save()
+            clock["seconds"] += 3
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
     assert Stopwatch(path).seconds == {"training": 5.0}
 
 
