@@ -33,7 +33,7 @@ from btg_seq2seq.grammar.descent import Chooser
 T = TypeVar("T")
 RANGE = 256  # sentence pairs
 SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
-VERSION = 2  # of the computation: kept results of another are not used
+VERSION = 3  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):
@@ -139,7 +139,7 @@ class LexicalTeacher:
         tables, corpus = self.tables, self.corpus
         source, target = tables.numbered(corpus)
         texts = (
-            Text(words, side.ends, side.posts, side.post_ends, rates, empty)
+            Text(words, side.ends, side.posts, side.post_ends, side.stops, rates, empty)
             for words, side, rates, empty in (
                 (source, corpus.source, tables.source_rates, tables.empty_source),
                 (target, corpus.target, tables.target_rates, tables.empty_target),
@@ -167,16 +167,19 @@ class LexicalTeacher:
 
     def _expect(self, iteration: int, track: Track) -> Arrays:
         results = np.zeros((len(self.corpus), 4))
+        room_per_pair = 128
 
         def expect(begin: int, end: int) -> NDArray[Any]:
-            room = 128 * (end - begin) if iteration == 0 else 0
+            nonlocal room_per_pair
             while True:
+                room = room_per_pair * (end - begin) if iteration == 0 else 0
                 found = np.zeros((room, 6))
                 results[begin:end] = 0.0
                 expected, listed = corpus_kernels.expect(begin, end, *self._inputs, results, found)
                 if listed <= room:
                     return np.asarray(found[:listed] if iteration == 0 else expected)
-                room = listed
+                # With some to spare, so that later ranges are not computed twice.
+                room_per_pair = max(room_per_pair, 5 * listed // (4 * (end - begin)) + 1)
 
         description = f"phrase pairs, iteration {iteration + 1}/{self.settings.phrase_iterations}"
         parts = [part for _, part in self._over_ranges(expect, description, track)]
@@ -268,9 +271,9 @@ class LexicalTeacher:
         if size == 0:
             return counts, uniforms
         possible = torch.from_numpy(self._most[begin:end])
-        log_probs = truncated_geometric(
-            self.settings.segment_rate, possible.clamp(min=2), at_least=2
-        )
+        settings = self.settings
+        rate = settings.segment_rate if settings.drawn_rate is None else settings.drawn_rate
+        log_probs = truncated_geometric(rate, possible.clamp(min=2), at_least=2)
         for draw in range(draws):
             noise = Noise.of(torch.arange(begin, end), self.settings.seed, draw)
             chosen = Chooser(noise.uniforms(_COUNT, 1))(log_probs) + 1

@@ -38,7 +38,7 @@ UNKNOWN = 1e-7  # frequency of a word that the tables do not know
 FOUND = 1e-5  # least probability of a phrase pair to be listed
 ROOM = 150_000  # cells of a pruned chart
 SEEN = 1e-6  # smaller counts are none
-TIED = 0.1  # last units that translate each other with at least this probability stay together
+TIED = 0.1  # full stops that translate each other with at least this probability stay together
 
 
 class Text(NamedTuple):
@@ -48,6 +48,7 @@ class Text(NamedTuple):
     ends: NDArray[np.int64]
     posts: NDArray[np.int32]
     post_ends: NDArray[np.int64]
+    stops: NDArray[np.bool_]  # whether a sentence ends in punctuation
     rates: NDArray[np.float64]  # frequencies of words
     empty: NDArray[np.float64]  # translations of the empty word
 
@@ -141,7 +142,8 @@ def scored(sentence, source, target, entries, recurring, grammar):
                 at = layout.row[here, a] + c
                 scores[at] = log_add(scores[at], np.log(count))
     scores -= np.log(grammar.total + grammar.concentration)
-    if links[:, x_posts[-2] :, y_posts[-2] :].min() > TIED:
+    has_stops = source.stops[sentence] and target.stops[sentence]
+    if has_stops and links[:, x_posts[-2] :, y_posts[-2] :].min() > TIED:
         tie_ends(scores, layout, units)
     return units, layout, scores
 
