@@ -58,6 +58,7 @@ def test_the_example_of_the_toy_task_has_the_same_settings(split, tmp_path):
         ROOT / f"examples/svo_sov/{split}.yaml", ["--recombination.exclude", "[]"]
     )
     settings = TaskSettings(packaged_config(task))
+    # If this fails, copy what was changed from one file to the other.
     assert recorded(settings._config({}, tmp_path)) == recorded(example)
 
 
