@@ -40,9 +40,11 @@ def mt5_base() -> Any:
         d_ff=2048,
         num_layers=12,
         num_heads=12,
-        tie_word_embeddings=False,
     )
-    return MT5ForConditionalGeneration(config)
+    model = MT5ForConditionalGeneration(config)
+    # The real weights have a head of their own; the library ties that of a new model.
+    model.lm_head = torch.nn.Linear(config.d_model, config.vocab_size, bias=False)
+    return model
 
 
 def mbart_large(vocabulary: int) -> Any:

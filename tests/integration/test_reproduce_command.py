@@ -111,7 +111,7 @@ def test_mistakes_are_for_people(
 @pytest.mark.parametrize("task", ["de-en/500/mbart", "ml50/bn-en/mbart50"])
 def test_multilingual_bart_as_in_the_paper(task: str, tmp_path: Path) -> None:
     """The package's settings, with a tiny random model in the format of the hub."""
-    name = "mbart-50" if "50/" not in task else "mbart"
+    name = "mbart-50" if task.startswith("ml50") else "mbart"
     tokenizer = multilingual(name)
     config = tiny_model_config(name)
     config.vocab_size = len(tokenizer)
@@ -141,13 +141,14 @@ def test_mt5_as_in_the_paper(mt5: object, tmp_path: Path) -> None:
     torch.manual_seed(0)
     MT5ForConditionalGeneration(config).save_pretrained(backbone)
     mt5.save_pretrained(backbone)  # type: ignore[attr-defined]
-    settings = shortened(task, tmp_path / "short.yaml", backbone=backbone, bf16="false")
+    # A vocabulary of 250,000 tokens takes its time.
+    changes = {"backbone": backbone, "bf16": "false", "steps": 2, "batch_tokens": 32}
+    settings = shortened(task, tmp_path / "short.yaml", **changes)
     data = made_up(task, tmp_path / "data", ["дом", "house", "сайн", "байна", "."])  # type: ignore[arg-type]
     arguments = ["reproduce", task, "--data", data, "--config", settings, "--unchecked", "--quiet"]
-    arguments += ["--output", str(tmp_path / "runs"), "--systems", "seq2seq", "taught"]
+    arguments += ["--output", str(tmp_path / "runs"), "--systems", "taught"]
     assert main(arguments) == 0
-    results = tmp_path / "runs" / "results" / task
-    assert sorted(path.name for path in results.iterdir()) == ["seq2seq-0.json", "taught-0.json"]
+    assert (tmp_path / "runs" / "results" / task / "taught-0.json").exists()
 
 
 def replace_vocabulary(config: object, size: int) -> object:
