@@ -57,10 +57,13 @@ def epoch_seconds(model: BTGSeq2Seq, data: EncodedBitext, config: TrainConfig, s
     return sum(seconds) / len(chosen) * len(batches)
 
 
-def measure(paths: Sequence[str], steps: int) -> tuple[int, float, float, int]:
+def measure(paths: Sequence[str], steps: int, most: int | None) -> tuple[int, float, float, int]:
     """Pairs, seconds of the teacher and of a plain epoch, pairs without derivation."""
     config = load_config(SETTINGS, [])
     bitext = Bitext.from_files(*paths)
+    if most is not None and len(bitext) > most:
+        rows = [len(bitext) * row // most for row in range(most)]
+        bitext = Bitext([bitext.source[row] for row in rows], [bitext.target[row] for row in rows])
     tokenizer = build_tokenizer(config, bitext)
     model = build_model(config.model, tokenizer)
     frames, units = Frames.of(tokenizer), model.unit_table
@@ -84,6 +87,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = harness.arguments("teaching", __doc__)
     parser.add_argument("corpora", nargs="+", metavar="NAME:SOURCE:TARGET")
     parser.add_argument("--steps", type=int, default=20, help="plain steps that are measured")
+    parser.add_argument("--pairs", type=int, help="only this many, spread over the corpus")
     return parser.parse_args()
 
 
@@ -94,7 +98,7 @@ def main() -> int:
     rows, bars = [], []
     for corpus in options.corpora:
         name, *paths = corpus.split(":")
-        pairs, teacher, epoch, without = measure(paths, options.steps)
+        pairs, teacher, epoch, without = measure(paths, options.steps, options.pairs)
         ratio = teacher / epoch
         seconds = [f"{each:.0f} s" for each in (teacher, epoch)]
         rows.append([name, f"{pairs:,}", *seconds, f"{ratio:.2f}", f"{without:,}"])

@@ -15,9 +15,8 @@ from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import (
     descend,
     log_add,
     log_tree_weight,
-    span,
-    whole_layout,
 )
+from btg_seq2seq.derivations.lexical.kernels.layouts import span, whole_layout
 from btg_seq2seq.derivations.lexical.kernels.phrase_kernels import (
     lexical_scores,
     link_matrices,
@@ -36,7 +35,7 @@ from btg_seq2seq.grammar.kernels.compiled import compiled
 EMPTY = 0.02  # share of the empty word
 UNKNOWN = 1e-7  # frequency of a word that the tables do not know
 FOUND = 1e-5  # least probability of a phrase pair to be listed
-ROOM = 150_000  # cells of a pruned chart
+ROOM = 360_000  # cells of a pruned chart, with their padding
 SEEN = 1e-6  # smaller counts are none
 TIED = 0.1  # full stops that translate each other with at least this probability stay together
 
