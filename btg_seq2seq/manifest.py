@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from btg_seq2seq import __version__
@@ -17,8 +19,10 @@ from btg_seq2seq.opening import read_json
 
 MANIFEST_FILE = "manifest.json"
 # Each side of a model writes its own; a tokenizer may be saved by anybody, at any time.
+LEXICAL_FILE = "lexical.safetensors"  # word-translation tables
+TUNED_FILE = "tuned.json"
 MODEL_FILES = (
-    *("config.json", "decoding.json", "generation_config.json"),
+    *("config.json", "decoding.json", "generation_config.json", LEXICAL_FILE, TUNED_FILE),
     *("model*.safetensors", "model*.index.json"),
 )
 
@@ -32,6 +36,36 @@ def write_manifest(directory: Path, patterns: Iterable[str] = ("*",)) -> None:
     }
     content = {"written_by": f"btg-seq2seq {__version__}", "files": files}
     (directory / MANIFEST_FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def replace_files(directory: Path, write: Callable[[Path], None]) -> None:
+    """Replace files that ``write`` puts into a directory, and their checksums, without risk.
+
+    At every moment the directory can be opened: with the old files, without those that are being
+    replaced, or with the new ones. The checksums of all other files stay as they are.
+    """
+    manifest = directory / MANIFEST_FILE
+    with tempfile.TemporaryDirectory(dir=directory, prefix=".new-") as place:
+        write(Path(place))
+        names = sorted(path.name for path in Path(place).iterdir())
+        write_manifest(Path(place))
+        new = read_json(Path(place) / MANIFEST_FILE)["files"]
+        if manifest.exists():
+            content = read_json(manifest)
+            others = {name: entry for name, entry in content["files"].items() if name not in names}
+            _swap_text(manifest, json.dumps({**content, "files": others}, indent=2) + "\n")
+        for name in names:
+            os.replace(Path(place) / name, directory / name)
+        if manifest.exists():
+            files = dict(sorted({**others, **new}.items()))
+            _swap_text(manifest, json.dumps({**content, "files": files}, indent=2) + "\n")
+
+
+def _swap_text(path: Path, text: str) -> None:
+    """Replace a file at once."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
 
 
 def verify_files(directory: Path, *, exact: bool = False) -> None:

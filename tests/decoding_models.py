@@ -23,7 +23,7 @@ def prepare(model, sources, settings=None):
 
 def decode_flat(model, sources, settings=None, nbest=1):
     """Flat decoding with a seq2seq model."""
-    return flat.decode_flat(Seq2SeqPhrases(model, sources, settings), nbest)
+    return flat.decode_flat(Seq2SeqPhrases(model, sources, settings), nbest, settings)
 
 
 SMALL = DecodingSettings(beam_size=3, max_output_ratio=1.0, max_output_extra=2, batch_tokens=400)

@@ -34,12 +34,16 @@ class Case:
                 STRINGS[s]: float(-generator.exponential(max(scale, 1.0))) for s in chosen
             }
 
-    def chart(self, pool):
+    def chart(self, pool, features=None):
+        """The chart; ``features`` are those of each string of each span, if it is ranked."""
         spans = self.length * (self.length + 1) // 2
         begins, counts = np.zeros((2, spans), np.int64)
         for span, strings in self.table.items():
             tokens = [token for string in strings for token in string]
-            begins[SPAN_INDEX[span]] = pool.add(tokens, [*map(len, strings)], [*strings.values()])
+            rows = None if features is None else np.array([features[span, one] for one in strings])
+            begins[SPAN_INDEX[span]] = pool.add(
+                tokens, [*map(len, strings)], [*strings.values()], features=rows
+            )
             counts[SPAN_INDEX[span]] = len(strings)
         args = (self.length, self.segments, self.scores, begins, counts, self.log_counts)
         return Chart(*args)

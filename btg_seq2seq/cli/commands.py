@@ -24,6 +24,7 @@ COMMANDS: dict[str, Command] = {
         "train": "train a model from a YAML file",
         "translate": "translate lines of text, with rules that are obeyed",
         "evaluate": "score translations of a test set",
+        "tune": "choose decoding settings on a dev set",
         "score": "probability of given translations",
         "align": "word alignments of a bitext",
         "biparse": "aligned phrases of any bitext, without a model",

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         translations = _read(options.file)
     else:
         check_options(options)
-        translator = load_translator(options, messages)
+        translator = load_translator(options, messages, mode="cky")
         messages.say_all(rules.problems)
         translations = _translated(options, translator, rules)
     skipped = messages.kind()

@@ -34,7 +34,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("source", help="source sentences, one per line")
     parser.add_argument("reference", help="reference translations, one per line")
     parser.add_argument(
-        "--mode", type=Literal["flat", "cky"], default="flat", help="how to translate"
+        "--mode",
+        type=Literal["flat", "cky", "rescored"],
+        default="flat",
+        help="how to translate",
     )
     parser.add_argument("--trees", help="gold trees over the words of the source, one per line")
     parser.add_argument(
@@ -48,15 +51,17 @@ def main(arguments: Sequence[str]) -> int:
     )
     add_output_option(parser)
     options = parser.parse_args(arguments)
-    check_options(options)
+    check_options(options, options.mode)
     outputs = {"--output-file": options.output_file, "--translations": options.translations}
     inputs = [options.source, options.reference, options.trees]
     check_outputs(outputs, inputs, options.model)
     bitext = Bitext.from_files(options.source, options.reference, options.trees)
-    uses_grammar = options.mode == "cky" or options.trees is not None
+    uses_grammar = options.mode != "flat" or options.trees is not None
     messages = Messages("evaluate", options.quiet)
     with Output(options.output_file) as output:
-        translator = load_translator(options, messages, uses_grammar=uses_grammar)
+        translator = load_translator(
+            options, messages, uses_grammar=uses_grammar, mode=options.mode
+        )
         from btg_seq2seq.evaluation.evaluate import evaluate
 
         for number, text in enumerate(bitext.source, 1):

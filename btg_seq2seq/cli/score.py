@@ -54,7 +54,7 @@ GivenPair = tuple[Line, "Target"]  # a source and its translation
 def main(arguments: Sequence[str]) -> int:
     """Score two files, or one of JSON lines."""
     options = _parser().parse_args(arguments)
-    check_options(options)
+    check_options(options, "cky")
     inputs = [options.source, options.target]
     check_readable(*inputs)
     outputs = {"--output-file": options.output_file}
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     messages = Messages("score", options.quiet)
     output_format = formats_for(ScoredLine)[options.format]
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
-        translator = load_translator(options, messages)
+        translator = load_translator(options, messages, mode="cky")
         messages.say_all(rules.problems)
         task = bar.add_task("scoring", total=None)
         for chunk in in_chunks(_checked(options, translator, output_format), options.chunk):

@@ -61,14 +61,15 @@ def main(arguments: Sequence[str]) -> int:
     rules = read_rule_options(options)
     if options.mode == "flat" and len(rules):
         raise UsageError("--mode flat cannot obey rules; use --mode cky, or no rules")
+    mode: Literal["flat", "cky", "rescored"] = "cky" if options.explain or len(rules) else "flat"
+    mode = options.mode or mode
+    check_options(options, mode)
     if options.unused is not None:
         write_lines(options.unused, rules.problems)  # an error now, if it cannot be written
     messages = Messages("translate", options.quiet)
     output_format = _format(options)
-    mode: Literal["flat", "cky"] = "cky" if options.explain or len(rules) else "flat"
-    mode = options.mode or mode
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
-        translator = load_translator(options, messages, uses_grammar=mode == "cky")
+        translator = load_translator(options, messages, uses_grammar=mode != "flat", mode=mode)
         messages.say_all(rules.problems, ADVICE)
         notices = messages.kind("" if output_format.fields else "; --format jsonl has all")
         task = bar.add_task("translating", total=None)
@@ -122,8 +123,9 @@ def _parser() -> OptionParser:
     parser.add_argument("file", nargs="?", default="-", help="sentences; - for standard input")
     parser.add_argument(
         "--mode",
-        type=Literal["flat", "cky"] | None,
-        help="flat: the seq2seq model alone; cky: the grammar combines phrases. Unless given, cky "
+        type=Literal["flat", "cky", "rescored"] | None,
+        help="flat: the seq2seq model alone; cky: the grammar combines phrases; rescored: "
+        "candidates of both, ranked together by features of whole sentences. Unless given, cky "
         "where there are rules",
     )
     add_rule_options(parser)

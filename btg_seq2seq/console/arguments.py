@@ -20,6 +20,7 @@ from btg_seq2seq.console.lines import is_utf8
 from btg_seq2seq.console.messages import Messages, with_options
 from btg_seq2seq.errors import SentenceError, UsageError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text.bitext import Bitext, write_lines
 from btg_seq2seq.translation.formats import formats_for
@@ -149,14 +150,18 @@ def read_rule_options(options: Namespace) -> RuleSet:
     )
 
 
-def check_options(options: Namespace) -> DecodingSettings:
-    """Check options, and return the settings: the model's defaults with the given options."""
+def check_options(options: Namespace, mode: str | None = None) -> DecodingSettings:
+    """Check options, and return the settings: the model's defaults with the given options.
+
+    With a ``mode``, what was tuned for it takes the place of defaults.
+    """
     for name in ("threads", "chunk", "segments", "nbest", "batch_size", "count"):
         at_least(1, "--" + name.replace("_", "-"), options.get(name))
-    names = {field.name for field in fields(DecodingSettings)}
-    given = {name: options[name] for name in options.given if name in names}
     try:
-        settings = replace(DecodingSettings.load(options.model), **given)
+        settings = DecodingSettings.load(options.model)
+        if mode is not None:
+            settings = TunedSettings.load(options.model).apply(settings, mode)
+        settings = replace(settings, **given_settings(options, settings))
     except UserError as error:
         raise UserError(with_options(str(error))) from error
     if options.get("nbest", 1) > settings.beam_size:
@@ -167,11 +172,31 @@ def check_options(options: Namespace) -> DecodingSettings:
     return settings
 
 
+def given_settings(options: Namespace, settings: DecodingSettings) -> dict[str, Any]:
+    """Decoding settings that were given; weights that were not are those of ``settings``."""
+    names = {field.name for field in fields(DecodingSettings)}
+    given: dict[str, Any] = {}
+    for name in options.given:
+        field, _, weight = name.partition(".")
+        if field not in names:
+            continue
+        if weight:
+            weights = given.get(field, getattr(settings, field))
+            given[field] = replace(weights, **{weight: options[name]})
+        else:
+            given[field] = options[name]
+    return given
+
+
 def load_translator(
-    options: Namespace, messages: Messages, *, uses_grammar: bool = True
+    options: Namespace,
+    messages: Messages,
+    *,
+    uses_grammar: bool = True,
+    mode: str | None = None,
 ) -> Translator:
     """The model with the settings that were given on the command line."""
-    settings = check_options(options)
+    settings = check_options(options, mode)
     with without_collecting():
         silence_libraries(options.quiet)
         import torch

@@ -34,6 +34,10 @@ class Hypothesis:
     probabilities of all its derivations in the chart. ``derivation`` is the best of these, and
     ``log_best`` its log-probability, if that is not ``log_prob``. ``segment_posterior[n - 1]`` is
     the share of derivations with n phrases.
+
+    ``rank_score`` is the score by which hypotheses are ranked, if that is not ``log_prob``; then
+    ``derivation`` is the best by score, and ``log_best`` its score. ``features`` are those of this
+    derivation, where a chart has them.
     """
 
     tokens: Tokens
@@ -41,6 +45,8 @@ class Hypothesis:
     derivation: Derivation
     log_best: float | None = None
     segment_posterior: Sequence[float] = (1.0,)
+    rank_score: float | None = None
+    features: tuple[float, ...] | None = None
 
     @classmethod
     def from_phrases(
@@ -49,6 +55,8 @@ class Hypothesis:
         log_prob: float,
         log_best: float | None = None,
         segment_posterior: Sequence[float] | None = None,
+        rank_score: float | None = None,
+        features: tuple[float, ...] | None = None,
     ) -> Hypothesis:
         """Build the hypothesis that phrases, in target order, add up to.
 
@@ -64,7 +72,8 @@ class Hypothesis:
         if segment_posterior is None:
             segment_posterior = [0.0] * (len(phrases) - 1) + [1.0]
         derivation = Derivation.from_phrases(pairs)
-        return cls(tuple(tokens), log_prob, derivation, log_best, segment_posterior)
+        shares = segment_posterior
+        return cls(tuple(tokens), log_prob, derivation, log_best, shares, rank_score, features)
 
     @classmethod
     def whole(
@@ -79,9 +88,14 @@ class Hypothesis:
         return cls(tokens, log_prob, derivation, None, segment_posterior)
 
     @property
+    def score(self) -> float:
+        """The number by which hypotheses are ranked."""
+        return self.log_prob if self.rank_score is None else self.rank_score
+
+    @property
     def best_log_prob(self) -> float:
-        """Log-probability of the best derivation."""
-        return self.log_prob if self.log_best is None else self.log_best
+        """Log-probability, or score, of the best derivation."""
+        return self.score if self.log_best is None else self.log_best
 
     @property
     def phrases(self) -> list[TranslatedPhrase]:

@@ -10,9 +10,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from btg_seq2seq.derivations.lexical.word_tables import WordTables
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -32,10 +36,12 @@ class PhraseTranslator(ABC):
         lengths: number of units of each sentence.
         unit_table: start and end of each target token, see ``text.units``: phrases meet only
             between units. ``None`` if they may meet anywhere.
+        tables: word-translation tables, for lexical features; ``None`` if there are none.
     """
 
     lengths: Sequence[int]
     unit_table: UnitTable | None = None
+    tables: WordTables | None = None
 
     @abstractmethod
     def translate_sentences(self, sentences: Sequence[int]) -> KBest:
@@ -72,6 +78,20 @@ class PhraseTranslator(ABC):
             float(scores[-1]) if len(scores) == len(target) > 0 else -np.inf
             for scores, target in zip(prefixes, targets, strict=True)
         ]
+
+    def reverse_scores(self, phrases: Sequence[SentenceSpan], found: KBest) -> Floats:
+        """Compute the log-probability of each phrase given each string found for it, ``[strings]``.
+
+        Only needed where the feature ``reverse`` has a weight.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no reverse probabilities")
+
+    def source_tokens(self, phrases: Sequence[SentenceSpan]) -> tuple[Integers, Integers]:
+        """Return the tokens of phrases, one behind the other, and their numbers of tokens.
+
+        Only needed for lexical features.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no source tokens")
 
     def key(self, phrase: SentenceSpan) -> Hashable:
         """Name a phrase such that phrases with the same key have the same translations."""

@@ -19,6 +19,7 @@ from btg_seq2seq.decoding.encoding import (
 )
 from btg_seq2seq.decoding.phrase_translator import (
     Floats,
+    Integers,
     KBest,
     PhraseTranslator,
     SentenceSpan,
@@ -27,6 +28,7 @@ from btg_seq2seq.decoding.phrase_translator import (
 from btg_seq2seq.decoding.search.beams import Beams, Level, beam_search, length_batches, most_rows
 from btg_seq2seq.decoding.search.phrases import phrase_search
 from btg_seq2seq.decoding.source_grammar import SourceGrammar
+from btg_seq2seq.derivations.lexical.word_tables import WordTables
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.modes import evaluating
@@ -50,6 +52,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         settings: beam size, limits of length and sizes of batches; defaults to the model's own.
         posts: where the units of each sentence meet, in tokens without the frame; defaults to the
             model's own units.
+        tables: word-translation tables, for lexical features.
     """
 
     def __init__(
@@ -58,8 +61,10 @@ class Seq2SeqPhrases(PhraseTranslator):
         sources: Sequence[Sequence[int]],
         settings: DecodingSettings | None = None,
         posts: Sequence[Sequence[int]] | None = None,
+        tables: WordTables | None = None,
     ) -> None:
         check_sources(model, sources)
+        self.tables = tables
         self.model, self.settings = model, settings or model.decoding
         if model.unit_table is not None:
             self.unit_table = model.unit_table.cpu().numpy()
@@ -82,13 +87,16 @@ class Seq2SeqPhrases(PhraseTranslator):
         """Name a phrase: one that is encoded alone is the same wherever it stands."""
         if self.model.config.phrase_encoding == "sentence":
             return phrase
-        sentence, start, stop = phrase
-        return self._tokens[sentence][slice(*self.sources[sentence].in_tokens(start, stop))]
+        return self._phrase_tokens(phrase)
 
     def longest_output(self, sentence: int, phrases: int = 1) -> int:
         """Return the limit of the settings; each phrase is rounded up and has its own extra."""
         settings, length = self.settings, self.sources[sentence].length
         return settings.longest_output(length) + (phrases - 1) * (settings.max_output_extra + 1)
+
+    def _phrase_tokens(self, phrase: SentenceSpan) -> Tokens:
+        sentence, start, stop = phrase
+        return self._tokens[sentence][slice(*self.sources[sentence].in_tokens(start, stop))]
 
     def _length(self, phrase: SentenceSpan) -> int:
         """The number of tokens of a phrase."""
@@ -189,6 +197,52 @@ class Seq2SeqPhrases(PhraseTranslator):
         )
         for row, own in zip(rows, scores, strict=True):
             result[row] = float(own[-1])
+        return result
+
+    def source_tokens(self, phrases: Sequence[SentenceSpan]) -> tuple[Integers, Integers]:
+        """Return the tokens of phrases without any frame."""
+        rows = [self._phrase_tokens(phrase) for phrase in phrases]
+        lengths = np.array([len(row) for row in rows], np.int64)
+        return np.array([token for row in rows for token in row], np.int64), lengths
+
+    def reverse_scores(self, phrases: Sequence[SentenceSpan], found: KBest) -> Floats:
+        """Compute ``log p(source phrase | string)``; strings are encoded alone, as in training.
+
+        Where there is nothing to read, as in an empty string, or more than the model has positions
+        for, all tokens of the source are equally likely.
+        """
+        backbone = self.model.backbone
+        strings = found.lists()
+        pairs = [
+            (self._phrase_tokens(phrase), string)
+            for phrase, own in zip(phrases, strings, strict=True)
+            for string, _ in own
+        ]
+        result = np.array([-(len(x) + 1) * np.log(backbone.vocabulary_size) for x, _ in pairs])
+        most = backbone.family.longest(backbone.model.config)
+        room = len(self.model.config.reverse_prefix) + len(self.model.config.reverse_suffix)
+        room = max(room, len(backbone.phrase_prompt(reverse=True)))
+        usable = [
+            row
+            for row, (x, y) in enumerate(pairs)
+            if y and (most is None or max(len(x), len(y)) + room <= most)
+        ]
+        with evaluating(self.model):
+            lengths = [max(len(side) for side in pairs[row]) for row in usable]
+            for batch in length_batches(lengths, self.settings):
+                rows = [usable[place] for place in batch]
+                read = [to_device(self.model, pairs[row][1]) for row in rows]
+                tokens = pad_sequence(read, batch_first=True, padding_value=backbone.pad)
+                sizes = torch.tensor([len(row) for row in read], device=tokens.device)
+                states, mask = self.model.encode_alone(tokens, sizes, reverse=True)
+                ended = [
+                    to_device(self.model, (*pairs[row][0], backbone.segment_end)) for row in rows
+                ]
+                labels = pad_sequence(ended, batch_first=True, padding_value=IGNORED)
+                prompt = backbone.phrase_prompt(reverse=True)
+                decoded = backbone.decode_labels(labels, states, mask, prompt)
+                log_probs = backbone.token_log_probs(decoded, labels).double().sum(1)
+                result[rows] = log_probs.cpu().numpy()
         return result
 
     def split_scores(self, sentences: Sequence[int]) -> list[Floats]:

@@ -30,7 +30,7 @@ class Evaluation:
     """Result of a test.
 
     Args:
-        mode: how the sentences were translated, ``"flat"`` or ``"cky"``.
+        mode: how the sentences were translated, ``"flat"``, ``"cky"`` or ``"rescored"``.
         scores: metrics of the translations, by name.
         translations: the translations, in the order of the test set.
         tree_scores: metrics of trees, by name, such as ``{"trees": {"posterior": 98.0}}``. The
@@ -60,7 +60,7 @@ class Evaluation:
 def evaluate(
     translator: Translator,
     bitext: Bitext,
-    mode: Literal["flat", "cky"] = "flat",
+    mode: Literal["flat", "cky", "rescored"] = "flat",
     options: MetricOptions = MetricOptions(),  # noqa: B008  it is frozen
     **settings: Any,
 ) -> Evaluation:
@@ -77,7 +77,7 @@ def evaluate(
         return Evaluation(mode, scores, translations)
     rows, right = gold
     trees = _parsed(translator, bitext, rows, right)
-    if mode == "cky":
+    if mode != "flat":
         found = [one.derivation.tree if one.derivation else None for one in translations]
         trees["derivation"] = [found[row] for row in rows]
     return Evaluation(mode, scores, translations, tree_scores(trees, right))

@@ -71,7 +71,7 @@ class ExactMatch(Metric):
         self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
     ) -> Score:
         pairs = zip(translations, references, strict=True)
-        return Score(_percent(_words(one) == _words(other) for one, other in pairs))
+        return Score(_percent(same_words(*pair) for pair in pairs))
 
 
 class Bleu(Metric):
@@ -81,13 +81,13 @@ class Bleu(Metric):
 
     def check(self, options: MetricOptions) -> None:
         if options.tokenize is not None:
-            bleu_metric(options.tokenize)
+            make_bleu(options.tokenize)
 
     def compute(
         self, translations: Sequence[str], references: Sequence[str], options: MetricOptions
     ) -> Score:
         return _sacrebleu_score(
-            bleu_metric(options.tokenize or tokenizer_for(references)), translations, references
+            make_bleu(options.tokenize or tokenizer_for(references)), translations, references
         )
 
 
@@ -187,8 +187,8 @@ def exact_match(translations: Sequence[str], references: Sequence[str]) -> float
     return METRICS["exact_match"].compute(translations, references, MetricOptions()).value
 
 
-def bleu_metric(tokenize: str) -> BLEU:
-    """Make sacreBLEU's BLEU with one of its tokenizers."""
+def make_bleu(tokenize: str) -> BLEU:
+    """Make sacreBLEU's metric; an unknown tokenizer is an error."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
@@ -210,6 +210,11 @@ def _check_same_number(given: Sequence[object], other: Sequence[object], name: s
         raise UserError(f"{len(given)} sentences, but {len(other)} {name}")
     if not other:
         raise UserError(f"there are no {name} to compare with")
+
+
+def same_words(one: str, other: str) -> bool:
+    """Tell whether two texts have the same words; white space does not count."""
+    return _words(one) == _words(other)
 
 
 def _words(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.evaluation.metrics import bleu_metric
+from btg_seq2seq.evaluation.metrics import make_bleu
 
 RESAMPLES = 1000
 RIGHT, WRONG = "right", "wrong"
@@ -56,7 +56,7 @@ def paired_bootstrap(
 
     ``tokenize`` is sacreBLEU's tokenizer for BLEU.
     """
-    metrics = {"bleu": bleu_metric(tokenize), "chrf": CHRF(), "exact_match": _agreement()}
+    metrics = {"bleu": make_bleu(tokenize), "chrf": CHRF(), "exact_match": _agreement()}
     return _p_values(baseline, system, references, metrics, resamples)
 
 

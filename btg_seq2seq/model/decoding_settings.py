@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
 from btg_seq2seq.checks import finite, from_0_to_1, true_or_false, whole
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 from btg_seq2seq.opening import read_json
 
 DECODING_FILE = "decoding.json"
@@ -70,10 +71,20 @@ class DecodingSettings:
     length."""
 
     length_normalised: bool = False
-    """Rank hypotheses by log-probability per token. Reported values are then no probabilities."""
+    """Search for, and rank by, the score per token. In the chart, this is the score of a phrase."""
+
+    weights: RankingWeights = field(default_factory=RankingWeights)
+    """Weights of the features by which flat ranks translations, and cky phrases in the chart."""
+
+    rescoring: RankingWeights = field(default_factory=RankingWeights)
+    """Weights of the features of whole sentences, by which the mode rescored ranks."""
+
+    minimum_risk: bool = False
+    """Choose, of the translations found, the one with the highest expected chrF: the one most like
+    the others, each weighted by its score."""
 
     def __post_init__(self) -> None:
-        name = {field.name: f"{self.section}{field.name}" for field in fields(self)}
+        name = {own.name: f"{self.section}{own.name}" for own in fields(self)}
         whole(name["beam_size"], self.beam_size, 1)
         whole(name["batch_tokens"], self.batch_tokens, 1)
         whole(name["max_output_extra"], self.max_output_extra, 1)
@@ -84,13 +95,22 @@ class DecodingSettings:
             finite(name[share], getattr(self, share), -math.inf)
             from_0_to_1(name[share], getattr(self, share), ends=share != "segment_rate")
         finite(name["max_output_ratio"], self.max_output_ratio)
-        true_or_false(name["length_normalised"], self.length_normalised)
+        for flag in ("length_normalised", "minimum_risk"):
+            true_or_false(name[flag], getattr(self, flag))
+        for weights in ("weights", "rescoring"):  # a mapping, where they come from a file
+            value = RankingWeights.of(getattr(self, weights), name[weights])
+            object.__setattr__(self, weights, value)
         whole(name["max_cky_length"], self.max_cky_length)
         if self.max_cky_length > LONGEST_CHART:
             raise UserError(
                 f"{name['max_cky_length']} must lie between 0 and {LONGEST_CHART}, not "
                 f"{self.max_cky_length}: the chart of a longer sentence takes too much memory"
             )
+
+    @property
+    def ranks_by_probability(self) -> bool:
+        """Tell whether flat and cky rank by probability alone."""
+        return self.weights.are_default and not self.length_normalised
 
     def longest_output(self, length: int) -> int:
         """Most target tokens of a source of this length."""
@@ -120,7 +140,7 @@ class DecodingSettings:
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any], path: Path) -> DecodingSettings:
-        unknown = sorted({*values} - {field.name for field in fields(cls)})
+        unknown = sorted({*values} - {own.name for own in fields(cls)})
         if unknown:
             raise UserError(
                 f"{path}: there is no decoding setting {unknown[0]}: was the model saved by a "

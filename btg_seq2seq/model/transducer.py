@@ -29,6 +29,7 @@ from btg_seq2seq.model.objective import Objective, default_objective
 from btg_seq2seq.model.phrases import PhrasePairs, PhraseRow, last_tokens, own_phrase_mask
 from btg_seq2seq.model.reading import BTGSeq2SeqOutput, Pair, Reading, Side
 from btg_seq2seq.model.scorer import SplitScorer
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.units import unit_table
@@ -50,7 +51,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> None:
         super().__init__(config)
         self.objective = default_objective() if objective is None else objective
-        self.decoding = DecodingSettings()  # defaults of translation, saved beside the weights
+        # Defaults of translation, and what was tuned for each mode, saved beside the weights.
+        self.decoding, self.tuned = DecodingSettings(), TunedSettings()
         if backbone is None:
             if config.backbone is None:
                 raise UserError("the configuration names no backbone")
@@ -115,9 +117,9 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         config = options.pop("config", None) or open_btg_config(directory)
         if verify and config.written_by is not None:  # older models have no checksums
             verify_files(Path(directory))
-        decoding = DecodingSettings.load(directory)
+        decoding, tuned = DecodingSettings.load(directory), TunedSettings.load(directory)
         loaded: BTGSeq2Seq = open_weights(super(), directory, config=config, **options)
-        loaded.decoding = decoding
+        loaded.decoding, loaded.tuned = decoding, tuned
         return loaded
 
     def save_pretrained(self, save_directory: str | PathLike[str], **options: Any) -> None:  # type: ignore[override]
@@ -127,6 +129,8 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         save(save_directory, **options)
         if options.get("is_main_process", True):
             self.decoding.save(save_directory)
+            if self.tuned.modes:
+                self.tuned.save(save_directory)
             write_manifest(Path(save_directory), MODEL_FILES)
 
     def forward(

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from btg_seq2seq.derivations.lexical.saved_tables import save_tables
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.files.checkpoints import average, put_weights
 from btg_seq2seq.training.files.directory import put_model
 from btg_seq2seq.training.loop.arguments import wait
@@ -17,6 +20,7 @@ from btg_seq2seq.training.loop.trainer import BTGTrainer
 from btg_seq2seq.training.objective.phases import parsers_have_learned
 from btg_seq2seq.training.report import describe_result
 from btg_seq2seq.training.settings.config import TrainConfig
+from btg_seq2seq.training.teacher import word_tables
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,15 @@ class TrainResult:
     recombined: dict[str, int] | None = None  # sentences made, and coincidences with excluded ones
 
 
+def _save(trainer: BTGTrainer, config: TrainConfig, directory: str) -> None:
+    """Write the model and, if it had a lexical teacher, the teacher's word-translation tables."""
+    trainer.save_model(directory, _internal_call=True)
+    if config.objective.has_teacher and config.learns_trees:
+        model = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
+        data: Any = trainer.train_dataset
+        save_tables(word_tables(model, Frames.of(trainer.tokenizer), data), directory)
+
+
 def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None]) -> TrainResult:
     """Choose or average checkpoints, measure the result and write it as the final model."""
     directory = Path(config.output)
@@ -46,7 +59,7 @@ def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None])
     )
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:
-        put_model(directory, partial(trainer.save_model, _internal_call=True))
+        put_model(directory, partial(_save, trainer, config))
     wait(trainer.args)
     tries = trainer.recombined.tries if trainer.recombined else None
     for line in describe_result(steps, metrics, config.optimisation.metric, tries):

@@ -14,6 +14,7 @@ from btg_seq2seq.derivations.lexical import (
     LexicalSettings,
     LexicalTeacher,
     TaughtCorpus,
+    WordTables,
 )
 from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
 from btg_seq2seq.model.transducer import BTGSeq2Seq
@@ -76,3 +77,9 @@ def taught_batches(
 
     segments = model.config.max_segments
     return TaughtBatches(objective, teach, data, updates_per_epoch, config.seed, segments)
+
+
+def word_tables(model: BTGSeq2Seq, frames: Frames, data: EncodedBitext) -> WordTables:
+    """Estimate the teacher's word-translation tables, to be saved with the model."""
+    corpus = unit_corpus(data, frames, model.unit_table)
+    return WordTables.estimate(corpus, LexicalSettings.table_iterations)

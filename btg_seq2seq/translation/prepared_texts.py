@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from btg_seq2seq.decoding.chart.cky import PreparedSentences, prepare
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
@@ -14,11 +13,12 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.translation.inputs import Target, check_pairs
+from btg_seq2seq.translation.ranking.rescoring import Candidate, rescored
 from btg_seq2seq.translation.rules.apply import RuleApplier, RuledText
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 from btg_seq2seq.translation.text_hypotheses import TextHypothesis, log_sum, to_translation
 from btg_seq2seq.translation.tokenized_text import TokenizedText
-from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.translation.translation import RankedBy, Translation
 
 if TYPE_CHECKING:  # it makes these
     from btg_seq2seq.translation.translator import Translator
@@ -60,21 +60,30 @@ class PreparedTexts:
         # Group and row of each sentence, by its rank, tokens and units.
         self._places: dict[tuple[int, TokenizedText], tuple[int, int]] = {}
 
-    def translate(self, rules: Iterable[Rule] | RuleSet = (), nbest: int = 1) -> list[Translation]:
+    def translate(
+        self,
+        rules: Iterable[Rule] | RuleSet = (),
+        nbest: int = 1,
+        mode: Literal["cky", "rescored"] = "cky",
+    ) -> list[Translation]:
         """Translate by the grammar with these rules; see ``Translator.translate``."""
         check_nbest(nbest, self.settings)
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
         ruled_texts = self._apply(rule_set)
         results = self._decode(ruled_texts)
+        ranked_by = ranking_of(self.settings)
+        if mode == "rescored":
+            results, ranked_by = self._rescored(ruled_texts, results), "score"
         translations = [
             to_translation(
                 self.translator.writer,
                 _with_ignored(ruled, result),
                 result.hypotheses,
                 nbest,
-                mode="cky",
+                mode=mode,
                 fallback=result.fallback,
-                are_probabilities=not self.settings.length_normalised,
+                ranked_by=ranked_by,
+                minimum_risk=self.settings.minimum_risk,
             )
             for ruled, result in zip(ruled_texts, results, strict=True)
         ]
@@ -104,12 +113,36 @@ class PreparedTexts:
                 if self._is_one_of(ruled, own, strings, text)
             ]
             is_empty = not ruled.source.tokens and not any(strings)
-            # Normalised scores are not added up, as in ``to_translation``.
-            total = (
-                max(found, default=-math.inf) if self.settings.length_normalised else log_sum(found)
-            )
-            scores.append(0.0 if is_empty else total)
+            scores.append(0.0 if is_empty else log_sum(found))
         return scores
+
+    def _rescored(
+        self, ruled_texts: Sequence[RuledText], results: Sequence[CkyResult]
+    ) -> list[CkyResult]:
+        """Rank the strings of each sentence by features of whole sentences."""
+        rows = [row for row, result in enumerate(results) if result.hypotheses]
+        sources = [ruled_texts[row].source for row in rows]
+        candidates = [self._candidates(ruled_texts[row], results[row]) for row in rows]
+        phrases = self.translator.phrases(sources, self.settings)
+        ranked = rescored(phrases, candidates, self.settings.rescoring)
+        found = list(results)
+        for row, hypotheses in zip(rows, ranked, strict=True):
+            found[row] = replace(results[row], hypotheses=hypotheses)
+        return found
+
+    def _candidates(self, ruled: RuledText, result: CkyResult) -> list[Candidate]:
+        """The strings of a sentence, with the targets of rules as tokens of the model."""
+        return [
+            Candidate(
+                own,
+                tuple(
+                    token
+                    for phrase in own.phrases
+                    for token in ruled.read(phrase.rule, phrase.tokens)[0]
+                ),
+            )
+            for own in result.hypotheses
+        ]
 
     def _is_one_of(
         self,
@@ -169,6 +202,13 @@ def _with_ignored(ruled: RuledText, result: CkyResult) -> RuledText:
         f"rule {ruled.matches[rank].rule} does not compete: {reason}" for rank in result.ignored
     ]
     return replace(ruled, notices=[*ruled.notices, *notices])
+
+
+def ranking_of(settings: DecodingSettings) -> RankedBy:
+    """Name the number by which flat and cky rank."""
+    if settings.length_normalised:
+        return "probability per token" if settings.weights.are_default else "score per token"
+    return "probability" if settings.weights.are_default else "score"
 
 
 def check_nbest(nbest: int, settings: DecodingSettings) -> None:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Tokens
+from btg_seq2seq.translation.ranking.minimum_risk import RankedText, by_expected_chrf
 from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.target_text import TargetWriter
 from btg_seq2seq.translation.translation import (
     Alternative,
     Mode,
+    RankedBy,
     TextDerivation,
     TextPhrase,
     Translation,
@@ -30,18 +32,22 @@ def to_translation(
     *,
     mode: Mode,
     fallback: str | None = None,
-    are_probabilities: bool = True,
+    ranked_by: RankedBy = "probability",
+    minimum_risk: bool = False,
 ) -> Translation:
     """Rank the texts of a sentence; token strings that read the same are added up.
 
-    Scores that are not probabilities are not added up: the best one stands for the text.
+    So are their scores, except for those per token: the best one stands for the text. With
+    ``minimum_risk``, texts are ranked by expected chrF.
     """
     by_text: dict[str, list[TextHypothesis]] = {}
     for hypothesis in hypotheses:
         written = TextHypothesis.of(writer, ruled, hypothesis)
         by_text.setdefault(written.text, []).append(written)
-    texts = [_merged(group, are_probabilities) for group in by_text.values()]
-    texts.sort(key=lambda pair: -pair[0].log_prob)  # stable: ties keep the decoder's order
+    texts = [_merged(group, not ranked_by.endswith("per token")) for group in by_text.values()]
+    texts.sort(key=lambda pair: -pair[0].score)  # stable: ties keep the decoder's order
+    if minimum_risk:
+        texts, ranked_by = by_expected_chrf(texts), "expected chrF"
     empty = Alternative("", 0.0 if not ruled.source.tokens else -math.inf)
     best, segment_posterior = texts[0] if texts else (empty, ())
     if ruled.source.tokens and not texts:
@@ -57,6 +63,8 @@ def to_translation(
         segment_posterior=segment_posterior,
         fallback=fallback,
         notices=tuple(dict.fromkeys(ruled.notices)),
+        rank_score=best.rank_score,
+        ranked_by=ranked_by,
     )
 
 
@@ -91,16 +99,18 @@ class TextHypothesis:
         return cls(hypothesis, text, tokens, TextDerivation(hypothesis.derivation.tree, phrases))
 
 
-def _merged(group: Sequence[TextHypothesis], add: bool) -> tuple[Alternative, tuple[float, ...]]:
+def _merged(group: Sequence[TextHypothesis], add: bool) -> RankedText:
     """Merge hypotheses with the same text; also returns the posterior over phrase counts."""
-    log_probs = [one.hypothesis.log_prob for one in group]
-    best = max(
-        group, key=lambda one: one.hypothesis.best_log_prob if add else one.hypothesis.log_prob
-    )
-    log_prob = log_sum(log_probs) if add else best.hypothesis.log_prob
+    hypotheses = [one.hypothesis for one in group]
+    best = max(group, key=lambda one: one.hypothesis.best_log_prob)
+    log_prob = log_sum([one.log_prob for one in hypotheses])
+    scores = [one.score for one in hypotheses]
+    rank_score = None
+    if any(one.rank_score is not None for one in hypotheses):
+        rank_score = log_sum(scores) if add else max(scores)
     variants = tuple(dict.fromkeys(one.tokens for one in group))
     posterior = tuple(best.hypothesis.segment_posterior)
-    if add and log_prob > -math.inf:
+    if log_prob > -math.inf:
         longest = max(len(one.hypothesis.segment_posterior) for one in group)
         posterior = tuple(
             sum(
@@ -110,7 +120,9 @@ def _merged(group: Sequence[TextHypothesis], add: bool) -> tuple[Alternative, tu
             )
             for n in range(longest)
         )
-    return Alternative(best.text, log_prob, variants, best.derivation), posterior
+    return Alternative(
+        best.text, log_prob, variants, best.derivation, rank_score=rank_score
+    ), posterior
 
 
 def log_sum(log_probs: Sequence[float]) -> float:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
 from btg_seq2seq.grammar import Leaf, Node, Span, Tree
 from btg_seq2seq.translation.rules.rules import Rule
 
-Mode = Literal["flat", "cky", "given"]
+Mode = Literal["flat", "cky", "rescored", "given"]
+RankedBy = Literal[
+    "probability", "probability per token", "score", "score per token", "expected chrF"
+]
 
 
 @dataclass(frozen=True)
@@ -117,21 +120,29 @@ class TextDerivation:
 
 @dataclass(frozen=True)
 class Alternative:
-    """One of the most probable texts, and its best derivation.
+    """One of the best texts, and its best derivation.
 
     ``log_prob`` adds up the token strings in ``variants``, which all read as this text.
+    ``rank_score`` is the number by which texts are ranked; ``None`` stands for ``log_prob``.
     """
 
     text: str
     log_prob: float
     variants: tuple[tuple[int, ...], ...] = ()
     derivation: TextDerivation | None = None
+    rank_score: float | None = field(default=None, kw_only=True)
+
+    @property
+    def score(self) -> float:
+        """The number by which texts are ranked."""
+        return self.log_prob if self.rank_score is None else self.rank_score
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "text": self.text,
             "log_prob": _to_number(self.log_prob),
+            "rank_score": _to_number(self.score),
             "variants": [list(tokens) for tokens in self.variants],
             "derivation": None if self.derivation is None else self.derivation.to_json(),
         }
@@ -145,6 +156,7 @@ class Alternative:
             log_prob=_from_number(value["log_prob"]),
             variants=tuple(tuple(tokens) for tokens in value["variants"]),
             derivation=None if derivation is None else TextDerivation.from_json(derivation),
+            rank_score=_rank_score(value),
         )
 
 
@@ -159,12 +171,16 @@ class Translation(Alternative):
             it in proportion to the model's probabilities.
         variants: the token strings that read as this text.
         derivation: the most probable derivation; ``None`` for an empty source.
+        rank_score: the number by which texts were ranked, if that is not ``log_prob``.
         source: the text that was translated.
-        mode: ``"flat"`` or ``"cky"``, as requested; ``"given"`` for a given text that was aligned.
+        mode: ``"flat"``, ``"cky"`` or ``"rescored"``, as requested; ``"given"`` for a given text
+            that was aligned.
         alternatives: the next best texts, all different.
         segment_posterior: probability that the text is made of 1, 2, ... phrases.
         fallback: reason why the sentence was not decoded as requested; ``None`` if it was.
         notices: messages about rules that were not applied as written.
+        ranked_by: meaning of ``rank_score``: ``"probability"``, ``"score"`` for weighted features,
+            either of them ``" per token"``, or ``"expected chrF"``.
     """
 
     source: str = ""
@@ -173,6 +189,7 @@ class Translation(Alternative):
     segment_posterior: tuple[float, ...] = ()
     fallback: str | None = None
     notices: tuple[str, ...] = ()
+    ranked_by: RankedBy = "probability"
 
     @property
     def bracket(self) -> str:
@@ -213,6 +230,7 @@ class Translation(Alternative):
             "segment_posterior": list(self.segment_posterior),
             "fallback": self.fallback,
             "notices": list(self.notices),
+            "ranked_by": self.ranked_by,
         }
 
     @classmethod
@@ -230,6 +248,8 @@ class Translation(Alternative):
             segment_posterior=tuple(value["segment_posterior"]),
             fallback=value["fallback"],
             notices=tuple(value["notices"]),
+            rank_score=best.rank_score,
+            ranked_by=value.get("ranked_by", "probability"),  # not before 0.3
         )
 
 
@@ -256,6 +276,13 @@ def _span(values: Any) -> Span:
 def _to_number(value: float) -> float | None:
     """JSON has no minus infinity: null stands for it."""
     return value if math.isfinite(value) else None
+
+
+def _rank_score(value: Mapping[str, Any]) -> float | None:
+    """The score of an alternative, unless it is its log-probability; there was none before 0.3."""
+    if value.get("rank_score", value["log_prob"]) == value["log_prob"]:
+        return None
+    return _from_number(value["rank_score"])
 
 
 def _from_number(value: float | None) -> float:

@@ -19,9 +19,12 @@ from btg_seq2seq.decoding.flat import decode_flat
 from btg_seq2seq.decoding.search.beams import Level
 from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.derivations.best import best_derivations
+from btg_seq2seq.derivations.lexical.saved_tables import load_tables
+from btg_seq2seq.derivations.lexical.word_tables import WordTables
 from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.text import TextSide, load_tokenizer
 from btg_seq2seq.translation.alignment import aligned
 from btg_seq2seq.translation.inputs import (
@@ -33,7 +36,13 @@ from btg_seq2seq.translation.inputs import (
     check_texts,
     reads_as_its_text,
 )
-from btg_seq2seq.translation.prepared_texts import PreparedTexts, check_nbest, chunks, warn_about
+from btg_seq2seq.translation.prepared_texts import (
+    PreparedTexts,
+    check_nbest,
+    chunks,
+    ranking_of,
+    warn_about,
+)
 from btg_seq2seq.translation.rules.apply import RuledText
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 from btg_seq2seq.translation.scoring import Score, score_strings
@@ -42,11 +51,15 @@ from btg_seq2seq.translation.text_hypotheses import to_translation
 from btg_seq2seq.translation.tokenized_text import TextReader, TokenizedText
 from btg_seq2seq.translation.translation import Translation
 
+TranslationMode = Literal["flat", "cky", "rescored"]
+
 
 class Translator:
     """A model and its tokenizer, to translate, score and align texts.
 
-    ``settings`` are the defaults of every call; they default to those saved beside the model.
+    ``settings`` are the defaults of every call. They default to those saved beside the model, with
+    what was tuned for the mode of the call. ``tables`` are word-translation tables, for lexical
+    features.
     """
 
     def __init__(
@@ -54,10 +67,13 @@ class Translator:
         model: BTGSeq2Seq,
         tokenizer: PreTrainedTokenizerBase,
         settings: DecodingSettings | None = None,
+        tables: WordTables | None = None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.settings = settings or model.decoding
+        self.tuned = model.tuned if settings is None else TunedSettings()
+        self.tables = tables
         self.reader = TextReader(tokenizer, model.unit_table)
         self.writer = TargetWriter(tokenizer)
 
@@ -76,12 +92,17 @@ class Translator:
         model: Any = BTGSeq2Seq.from_pretrained(directory, verify=verify)
         tokenizer = load_tokenizer(Path(directory))
         model.backbone.check_tokenizer(tokenizer, directory)
-        return cls(model.to(device), tokenizer, settings)
+        tables = load_tables(directory, model.backbone.vocabulary_size)
+        return cls(model.to(device), tokenizer, settings, tables)
+
+    def settings_for(self, mode: str, **settings: Any) -> DecodingSettings:
+        """Return the settings of a mode: the defaults, what was tuned, and what is given."""
+        return replace(self.tuned.apply(self.settings, mode), **settings)
 
     def translate(
         self,
         texts: Sequence[str],
-        mode: Literal["flat", "cky"] | None = None,
+        mode: TranslationMode | None = None,
         rules: Iterable[Rule] | RuleSet = (),
         nbest: int = 1,
         **settings: Any,
@@ -90,19 +111,20 @@ class Translator:
 
         Args:
             texts: sentences; results are in the same order and do not depend on each other.
-            mode: ``"flat"``: the seq2seq model alone; ``"cky"``: the grammar combines phrases.
+            mode: ``"flat"``: the seq2seq model alone; ``"cky"``: the grammar combines phrases;
+                ``"rescored"``: candidates of both, ranked together by features of whole sentences.
                 Defaults to cky if there are rules, and to flat otherwise.
             rules: rules to obey; they need cky. Problems with rules, and rules that match nothing,
                 are warnings; a ``RuleSet`` collects them instead.
             nbest: number of translations per sentence, including the best; at most ``beam_size``.
             settings: fields of ``DecodingSettings``, such as ``beam_size``.
         """
-        chosen = replace(self.settings, **settings)
-        check_nbest(nbest, chosen)
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
         mode = mode or ("cky" if rule_set.rules else "flat")
-        if mode not in ("flat", "cky"):
-            raise UserError(f"mode is flat or cky, not {mode!r}")
+        if mode not in ("flat", "cky", "rescored"):
+            raise UserError(f"mode is flat, cky or rescored, not {mode!r}")
+        chosen = self.settings_for(mode, **settings)
+        check_nbest(nbest, chosen)
         if mode == "flat" and rule_set.rules:
             raise UserError("flat translation cannot obey rules; use the mode cky, or no rules")
         results: list[Translation] = []
@@ -110,14 +132,14 @@ class Translator:
             if mode == "flat":
                 results += self._translate_flat(chunk, nbest, chosen)
             else:
-                results += PreparedTexts(self, chunk, chosen).translate(rule_set, nbest)
+                results += PreparedTexts(self, chunk, chosen).translate(rule_set, nbest, mode)
         if rule_set is not rules:
             warn_about(rule_set)
         return results
 
     def prepare(self, texts: Sequence[str], **settings: Any) -> PreparedTexts:
         """Encode texts once, to translate them with different rules."""
-        chosen = replace(self.settings, **settings)
+        chosen = self.settings_for("cky", **settings)
         sources = self.read(texts, chosen)
         prepared = PreparedTexts(self, sources, chosen)
         prepared.encode([rank for rank, source in enumerate(sources) if source.tokens], sources)
@@ -131,7 +153,7 @@ class Translator:
         A target is a text, which the tokenizer turns into one token string; a ``Translation``; or
         token strings. The probabilities of several token strings are added up.
         """
-        chosen = replace(self.settings, **settings)
+        chosen = self.settings_for("cky", **settings)
         check_pairs(sources, targets)
         read = self.read(sources, chosen)
         for sentence, target in enumerate(targets):
@@ -257,7 +279,7 @@ class Translator:
         """Return the model as the phrase translator of these sentences."""
         framed = [self.framed(source.tokens) for source in sources]
         posts = [source.posts for source in sources]
-        return Seq2SeqPhrases(self.model, framed, settings or self.settings, posts)
+        return Seq2SeqPhrases(self.model, framed, settings or self.settings, posts, self.tables)
 
     def framed(self, tokens: Sequence[int]) -> list[int]:
         """Add the tokens that the model expects around a source."""
@@ -270,7 +292,7 @@ class Translator:
         rows = [rank for rank, source in enumerate(sources) if source.tokens]
         phrases = self.phrases([sources[rank] for rank in rows], settings)
         # All strings of the beam, since those that read the same are added up.
-        found = decode_flat(phrases, settings.beam_size)
+        found = decode_flat(phrases, settings.beam_size, settings)
         hypotheses = dict(zip(rows, found, strict=True))
         return [
             to_translation(
@@ -279,7 +301,8 @@ class Translator:
                 hypotheses.get(rank, []),
                 nbest,
                 mode="flat",
-                are_probabilities=not settings.length_normalised,
+                ranked_by=ranking_of(settings),
+                minimum_risk=settings.minimum_risk,
             )
             for rank, source in enumerate(sources)
         ]

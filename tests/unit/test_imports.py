@@ -27,6 +27,7 @@ ORDER: dict[str, set[str]] = {
     "decoding": {"recombination", "training"},
     "translation": {"recombination", "training"},
     "evaluation": set(),
+    "tuning": set(),
     "drawing": {"recombination", "training", "decoding"},
     "tasks": set(),
     "console": set(),

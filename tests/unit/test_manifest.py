@@ -1,11 +1,12 @@
 """Files that are not what was written are named."""
 
 import json
+import os
 
 import pytest
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.manifest import MANIFEST_FILE, verify_files, write_manifest
+from btg_seq2seq.manifest import MANIFEST_FILE, replace_files, verify_files, write_manifest
 
 
 @pytest.fixture
@@ -71,3 +72,50 @@ def test_manifests_that_are_none(directory, content):
     (directory / MANIFEST_FILE).write_text(content)
     with pytest.raises(UserError, match=MANIFEST_FILE):
         verify_files(directory)
+
+
+def test_files_are_replaced_with_their_checksums(directory):
+    def write(place):
+        (place / "config").write_text("new")
+        (place / "more").write_text("more")
+
+    (directory / "unlisted").write_text("")
+    replace_files(directory, write)
+    verify_files(directory)
+    listed = json.loads((directory / MANIFEST_FILE).read_text())
+    assert listed["files"].keys() == {"config", "more", "weights"}
+    assert (directory / "config").read_text() == "new"
+    assert {path.name for path in directory.iterdir()} == {
+        *("config", "more", "weights", "unlisted", ".hidden", MANIFEST_FILE)
+    }
+
+
+def test_a_failure_replaces_nothing(directory):
+    def write(place):
+        (place / "config").write_text("new")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        replace_files(directory, write)
+    verify_files(directory, exact=True)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_an_interruption_leaves_files_that_can_be_used(directory, monkeypatch, failing):
+    calls, swap = [], os.replace
+
+    def stop(*paths):
+        calls.append(paths)
+        if len(calls) > failing:
+            raise KeyboardInterrupt
+        swap(*paths)
+
+    monkeypatch.setattr("btg_seq2seq.manifest.os.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        replace_files(directory, lambda place: (place / "config").write_text("new") and None)
+    verify_files(directory)
+
+
+def test_without_a_manifest(tmp_path):
+    replace_files(tmp_path, lambda place: (place / "config").write_text("new") and None)
+    assert [path.name for path in tmp_path.iterdir()] == ["config"]

@@ -6,25 +6,40 @@ A phrase translator finds them. A span is translated once, and rules change what
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import torch
 
 from btg_seq2seq.decoding.chart.charts import NO_RULE, StringPool
 from btg_seq2seq.decoding.constraints import RuleSpan, forced
-from btg_seq2seq.decoding.phrase_translator import KBest, PhraseTranslator, SentenceSpan, Tokens
+from btg_seq2seq.decoding.features import rule_features, translation_features
+from btg_seq2seq.decoding.phrase_translator import (
+    Floats,
+    KBest,
+    PhraseTranslator,
+    SentenceSpan,
+    Tokens,
+)
 
 
 class Candidates:
-    """Translations of some sentences, whole and by phrases, as strings of ``pool``."""
+    """Translations of some sentences, whole and by phrases, as strings of ``pool``.
 
-    def __init__(self, phrases: PhraseTranslator) -> None:
-        self.phrases = phrases
-        self.pool = StringPool()
+    ``features``: names of the features that strings are ranked by, which are computed with them;
+    ``None`` if they are ranked by probability.
+    """
+
+    def __init__(self, phrases: PhraseTranslator, features: Collection[str] | None = None) -> None:
+        self.phrases, self.features = phrases, features
+        self.pool = self.new_pool()
         # First string and number of strings of each whole sentence, and of each phrase.
         self._sentences: dict[int, tuple[int, int]] = {}
         self._known: dict[Hashable, tuple[int, int]] = {}
         self._log_probs: dict[tuple[Hashable, Tokens], float] = {}  # of targets of rules
+
+    def new_pool(self) -> StringPool:
+        """Make a pool for strings of the same kind."""
+        return StringPool(self.features is not None)
 
     def find(self, span: SentenceSpan) -> tuple[int, int]:
         """Look up the first string and the number of strings of a span that is translated."""
@@ -36,7 +51,8 @@ class Candidates:
     def translate_sentences(self, sentences: Iterable[int]) -> None:
         """Translate whole sentences, except for those that are translated already."""
         missing = [sentence for sentence in sentences if sentence not in self._sentences]
-        found = self._add(self.phrases.translate_sentences(missing))
+        spans = [(sentence, 0, self.phrases.lengths[sentence]) for sentence in missing]
+        found = self._add(spans, self.phrases.translate_sentences(missing))
         self._sentences.update(zip(missing, found, strict=True))
 
     def translate_phrases(self, spans: Iterable[SentenceSpan]) -> int:
@@ -46,13 +62,18 @@ class Candidates:
             for key, span in ((self.phrases.key(span), span) for span in spans)
             if key not in self._known
         }
-        found = self._add(self.phrases.translate_phrases(list(missing.values())))
+        new = list(missing.values())
+        found = self._add(new, self.phrases.translate_phrases(new))
         self._known.update(zip(missing, found, strict=True))
         return len(missing)
 
-    def _add(self, kbest: KBest) -> list[tuple[int, int]]:
+    def _add(self, spans: Sequence[SentenceSpan], kbest: KBest) -> list[tuple[int, int]]:
         """Append strings to the pool; returns the first string and the number of each phrase."""
-        first = self.pool.add(kbest.tokens, kbest.lengths, kbest.log_probs)
+        features = None
+        if self.features is not None:
+            features = translation_features(self.phrases, spans, kbest, self.features)
+        strings = kbest.tokens, kbest.lengths, kbest.log_probs
+        first = self.pool.add(*strings, features=features)
         begins = first + kbest.counts.cumsum() - kbest.counts
         return list(zip(begins.tolist(), kbest.counts.tolist(), strict=True))
 
@@ -65,23 +86,33 @@ class Candidates:
         """
         if not rules:
             return self.find(span)
-        strings: dict[Tokens, tuple[float, int]] = {}
+        strings: dict[Tokens, tuple[float, int, Floats | None]] = {}
         must = forced(rules)
         if must:
             choices = must[0].choices
             log_probs = self._choose(span, list(choices.values()))
-            for target, log_prob in zip(choices, log_probs, strict=True):
-                strings[target] = log_prob, must[0].rule
+            for (target, spelled), log_prob in zip(choices.items(), log_probs, strict=True):
+                strings[target] = log_prob, must[0].rule, self._rule_features(log_prob, spelled)
         else:
             begin, count = self.find(span)
             for string in range(begin, begin + count):
-                strings[self.pool.tokens(string)] = self.pool.all.log_probs[string], NO_RULE
+                features = self.pool.all.features[string : string + 1]
+                log_prob = self.pool.all.log_probs[string]
+                strings[self.pool.tokens(string)] = log_prob, NO_RULE, features
             for rule in rules:
-                strings.update((target, (0.0, rule.rule)) for target in rule.targets)
+                strings.update(
+                    (target, (0.0, rule.rule, self._rule_features(0.0, spelled)))
+                    for target, spelled in rule.choices.items()
+                )
         first = self.pool.size + extra.size
-        for tokens, (log_prob, number) in strings.items():
-            extra.add(tokens, [len(tokens)], [log_prob], number)
+        for tokens, (log_prob, number, own) in strings.items():
+            extra.add(tokens, [len(tokens)], [log_prob], number, own)
         return first, len(strings)
+
+    def _rule_features(self, log_prob: float, spelled: Tokens) -> Floats | None:
+        if self.features is None:
+            return None
+        return rule_features(log_prob, spelled, self.phrases.unit_table)
 
     def score_targets(self, wanted: Iterable[tuple[SentenceSpan, Sequence[Tokens]]]) -> int:
         """Score the targets of each span that has several; returns how many were new."""

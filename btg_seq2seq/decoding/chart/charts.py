@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from btg_seq2seq.decoding.chart.kernels import chart_kernels, string_kernels
+from btg_seq2seq.decoding.features import unit_entries
 from btg_seq2seq.decoding.hypotheses import TranslatedPhrase
 from btg_seq2seq.decoding.phrase_translator import Floats, Integers, Tokens, UnitTable
+from btg_seq2seq.decoding.ranking import Ranking
 from btg_seq2seq.grammar import spans
 from btg_seq2seq.grammar.kernels.compiled import over_batch
 from btg_seq2seq.grammar.packing import span_count, split_count
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES
 from btg_seq2seq.text.units import begins_unit
 
 NO_RULE = -1
@@ -30,22 +33,37 @@ class Strings(NamedTuple):
     lengths: Integers  # [strings]
     log_probs: Floats  # [strings]
     rules: Integers  # [strings]: number of the rule that gave a string, or NO_RULE
+    features: Floats  # [strings, features], or no columns if they are not needed
     offsets: Integers  # [strings + 1]: first token of each string, and the end
 
 
 class StringPool:
-    """Strings to which charts and results refer by number; it can only grow."""
+    """Strings to which charts and results refer by number; it can only grow.
 
-    def __init__(self) -> None:
-        self._chunks: list[tuple[Integers, Integers, Floats, Integers]] = []
+    ``has_features``: strings come with their features.
+    """
+
+    def __init__(self, has_features: bool = False) -> None:
+        self.width = len(FEATURES) if has_features else 0
+        self._chunks: list[tuple[Integers, Integers, Floats, Integers, Floats]] = []
         self._all: Strings | None = None
         self.size = 0
 
-    def add(self, tokens: Any, lengths: Any, log_probs: Any, rule: int = NO_RULE) -> int:
+    def add(
+        self,
+        tokens: Any,
+        lengths: Any,
+        log_probs: Any,
+        rule: int = NO_RULE,
+        features: Floats | None = None,
+    ) -> int:
         """Append strings with concatenated ``tokens``; returns the number of the first."""
         lengths = np.asarray(lengths, np.int64)
         rules = np.full(len(lengths), rule, np.int64)
-        chunk = (np.asarray(tokens, np.int64), lengths, np.asarray(log_probs, np.float64), rules)
+        if features is None:
+            features = np.zeros((len(lengths), 0))
+        log_probs = np.asarray(log_probs, np.float64)
+        chunk = (np.asarray(tokens, np.int64), lengths, log_probs, rules, features)
         self._chunks.append(chunk)
         self._all = None
         self.size += len(lengths)
@@ -55,12 +73,15 @@ class StringPool:
     def all(self) -> Strings:
         """All strings so far."""
         if self._all is None:
-            empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+            no_numbers = np.zeros(0, np.int64)
+            empty = no_numbers, no_numbers, np.zeros(0), no_numbers, np.zeros((0, self.width))
             columns = zip(empty, *self._chunks, strict=True)
-            tokens, lengths, log_probs, rules = (np.concatenate(column) for column in columns)
-            self._chunks = [(tokens, lengths, log_probs, rules)]
+            tokens, lengths, log_probs, rules, features = (
+                np.concatenate(column) for column in columns
+            )
+            self._chunks = [(tokens, lengths, log_probs, rules, features)]
             offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-            self._all = Strings(tokens, lengths, log_probs, rules, offsets)
+            self._all = Strings(tokens, lengths, log_probs, rules, features, offsets)
         return self._all
 
     def tokens(self, string: int) -> Tokens:
@@ -78,7 +99,7 @@ class StringPool:
 
     def joined(self, other: StringPool) -> StringPool:
         """Concatenate two pools."""
-        result = StringPool()
+        result = StringPool(self.width > 0)
         result._chunks = [*self._chunks, *other._chunks]
         result.size = self.size + other.size
         return result
@@ -103,10 +124,15 @@ class Chart:
 
 @dataclass(frozen=True)
 class ChartString:
-    """A string of the root: its log mass, and log mass and leaves of its best derivation."""
+    """A string of the root: its log mass, and log mass and leaves of its best derivation.
+
+    Masses are sums of probabilities or, with a ranking, of scores. ``log_prob`` is always the log
+    of summed probabilities.
+    """
 
     log_mass: float
     log_best: float
+    log_prob: float
     leaves: list[tuple[int, int, int]]  # start, stop, string of the pool; in target order
     posterior: list[float]  # share of derivations with 1, 2, ... leaves in the mass
 
@@ -117,11 +143,13 @@ def run_charts(
     beam_size: int,
     nbest: int | None,
     unit_table: UnitTable | None = None,
+    ranking: Ranking | None = None,
 ) -> list[list[ChartString]]:
     """Fill charts and read the ``nbest`` strings of each, best first; ``None`` for all.
 
     With a ``unit_table``, phrases meet only between units of the target, so that no word is made of
-    parts of two phrases.
+    parts of two phrases. With a ``ranking``, cells keep the strings with the best scores; without,
+    the most probable ones.
     """
     if not charts:
         return []
@@ -137,7 +165,12 @@ def run_charts(
     log_counts = np.full((batch, largest), -np.inf)
     for row, chart in zip(log_counts, charts, strict=True):
         row[: chart.segments] = chart.log_counts
-    masses = np.full((batch, nbest, 2), -np.inf)
+    scores, grammar, width = strings.log_probs, 1.0, 2
+    if ranking is not None:
+        scores = ranking.scores(strings.features, strings.lengths)
+        grammar, width = ranking.weights.grammar, 3
+    exact = strings.log_probs if ranking is not None else np.zeros(0)
+    masses = np.full((batch, nbest, width), -np.inf)
     sizes = np.zeros((batch, nbest), np.int64)
     leaves = np.zeros((batch, nbest, largest, 2), np.int64)
     posteriors = np.zeros((batch, nbest, largest))
@@ -150,16 +183,18 @@ def run_charts(
         log_counts,
         np.concatenate([chart.leaf_begins for chart in charts]),
         np.concatenate([chart.leaf_counts for chart in charts]),
-        *(hashes, offsets, strings.log_probs, edges_of(strings, unit_table), beam_size),
+        *(hashes, offsets, scores, exact, edges_of(strings, unit_table), grammar, beam_size),
         string_kernels.base_powers(longest * largest),
         *(masses, sizes, leaves, posteriors),
     )
+    exact_column = chart_kernels.MASS if ranking is None else chart_kernels.PROBABILITY
     places = spans(max(chart.length for chart in charts)).tolist()
     return [
         [
             ChartString(
                 float(masses[b, rank, chart_kernels.MASS]),
                 float(masses[b, rank, chart_kernels.BEST]),
+                float(masses[b, rank, exact_column]),
                 [(*places[place], string) for string, place in leaves[b, rank, :size].tolist()],
                 posteriors[b, rank, : chart.segments].tolist(),
             )
@@ -177,18 +212,12 @@ def edges_of(strings: Strings, unit_table: UnitTable | None) -> Integers:
     # An empty string is a whole sentence and never meets another one, so any token will do.
     first = strings.tokens[np.minimum(strings.offsets[:-1], len(strings.tokens) - 1)]
     last = strings.tokens[np.maximum(strings.offsets[1:] - 1, 0)]
-    start, end = (_entries(tokens, unit_table) for tokens in (first, last))
+    start, end = (unit_entries(tokens, unit_table) for tokens in (first, last))
     follows = [
         begins_unit(np.full_like(start, bit << 2), start).astype(np.int64) << bit
         for bit in range(4)
     ]
     return np.stack([np.sum(follows, 0), 1 << (end >> 2).astype(np.int64)], 1)
-
-
-def _entries(tokens: Integers, unit_table: UnitTable) -> UnitTable:
-    """Entries of tokens; those that are in no vocabulary begin and end a unit."""
-    known = tokens < len(unit_table)
-    return np.where(known, unit_table[np.where(known, tokens, 0)], 0).astype(np.uint8)
 
 
 def sentence_table(lengths: Sequence[int], segments: Sequence[int]) -> Integers:

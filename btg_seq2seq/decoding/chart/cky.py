@@ -6,7 +6,7 @@ be called again with other rules, and translates only phrases that are new.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,29 +14,39 @@ from btg_seq2seq.decoding.chart.candidates import Candidates
 from btg_seq2seq.decoding.chart.charts import Chart, ChartString, StringPool, run_charts
 from btg_seq2seq.decoding.chart.plan import Plan, plan_sentences
 from btg_seq2seq.decoding.constraints import RuleSpan, by_span, check_spans, forced
+from btg_seq2seq.decoding.features import GRAMMAR
 from btg_seq2seq.decoding.hypotheses import CkyResult, Hypothesis
 from btg_seq2seq.decoding.long_sentences import cut_around, in_source_order
 from btg_seq2seq.decoding.phrase_translator import Floats, PhraseTranslator, SentenceSpan
+from btg_seq2seq.decoding.ranking import Ranking
 from btg_seq2seq.decoding.source_grammar import SourceGrammar
 from btg_seq2seq.grammar import Span
 from btg_seq2seq.grammar import spans as all_spans
 from btg_seq2seq.grammar.packing import span_count, span_index
 from btg_seq2seq.model.decoding_settings import CompleteSettings, DecodingSettings
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
 
 RulesBySpan = Mapping[Span, list[RuleSpan]]  # of one sentence
 
 
 def prepare(
-    phrases: PhraseTranslator, grammar: SourceGrammar, settings: DecodingSettings | None = None
+    phrases: PhraseTranslator,
+    grammar: SourceGrammar,
+    settings: DecodingSettings | None = None,
+    features: Collection[str] | None = None,
 ) -> PreparedSentences:
     """Translate the sentences of a phrase translator as wholes, and score their splits.
 
     Sentences that are too long for a chart wait until ``decode`` knows whether rules cut them.
+    ``features`` are those that strings get, for settings with other weights later; by default those
+    that the weights of the settings use.
     """
     complete = (settings or DecodingSettings()).completed_by(grammar)
     lengths = phrases.lengths
     short = [row for row, length in enumerate(lengths) if length <= complete.max_cky_length]
-    candidates = Candidates(phrases)
+    if features is None and not complete.ranks_by_probability:
+        features = complete.weights.used
+    candidates = Candidates(phrases, features)
     candidates.translate_sentences(short)
     scores = dict(zip(short, grammar.split_scores(short), strict=True))
     return PreparedSentences(candidates, scores, complete)
@@ -49,9 +59,18 @@ class PreparedSentences:
         self, candidates: Candidates, scores: dict[int, Floats], settings: CompleteSettings
     ) -> None:
         self.candidates, self.settings = candidates, settings
+        self.ranking = Ranking.of(settings)
         self.lengths = candidates.phrases.lengths
         self._scores = scores  # of the sentences that are short enough for a chart
         self._plain: dict[int, Plan] = {}  # plans without rules
+
+    def with_settings(self, settings: CompleteSettings) -> PreparedSentences:
+        """Return the same sentences under other settings, with everything translated so far.
+
+        Settings of the search for phrases, such as ``beam_size``, must be the same; weights may
+        only use features that the sentences were prepared with.
+        """
+        return PreparedSentences(self.candidates, self._scores, settings)
 
     def decode(
         self,
@@ -88,7 +107,7 @@ class PreparedSentences:
             for sentence, given in zip(rows, spans, strict=True)
             for rule in forced(given)
         )
-        extra = StringPool()
+        extra = self.candidates.new_pool()
         charts = [self._chart(sentence, plan, rules, extra) for sentence, plan in plans.items()]
         pool = self.candidates.pool.joined(extra)
         found = self._run(charts, pool, nbest)
@@ -97,9 +116,11 @@ class PreparedSentences:
             hypotheses = [
                 Hypothesis.from_phrases(
                     [pool.phrase(*leaf) for leaf in string.leaves],
-                    string.log_mass,
+                    string.log_prob,
                     string.log_best,
                     string.posterior,
+                    None if self.ranking is None else string.log_mass,
+                    self._features(string, pool),
                 )
                 for string in strings
             ]
@@ -108,6 +129,23 @@ class PreparedSentences:
             if sentence not in results:
                 results[sentence] = self._without_chart(sentence, given, rules, nbest)
         return [results[sentence] for sentence in rows]
+
+    def _features(self, string: ChartString, pool: StringPool) -> tuple[float, ...] | None:
+        """Features of the best derivation, with the log-probability of its tree.
+
+        Weighted, they add up to its score, so those of a phrase are per token if scores are.
+        """
+        if self.candidates.features is None:
+            return None
+        rows = [leaf for _, _, leaf in string.leaves]
+        ranking = self.ranking or Ranking(RankingWeights())
+        leaves, lengths = pool.all.features[rows], pool.all.lengths[rows]
+        rest = string.log_best - ranking.scores(leaves, lengths).sum()
+        if ranking.length_normalised:
+            leaves = leaves / (lengths[:, None] + 1)
+        total = leaves.sum(0)
+        total[GRAMMAR] = rest / ranking.weights.grammar if ranking.weights.grammar else 0.0
+        return tuple(total.tolist())
 
     def _run(
         self, charts: Sequence[Chart], pool: StringPool, nbest: int | None
@@ -118,10 +156,11 @@ class PreparedSentences:
         exception: any string is better than none.
         """
         beam_size, unit_table = self.settings.beam_size, self.candidates.phrases.unit_table
-        found = run_charts(charts, pool, beam_size, nbest, unit_table)
+        found = run_charts(charts, pool, beam_size, nbest, unit_table, self.ranking)
         empty = [row for row, strings in enumerate(found) if not strings]
         if unit_table is not None and empty:
-            others = run_charts([charts[row] for row in empty], pool, beam_size, nbest)
+            chosen = [charts[row] for row in empty]
+            others = run_charts(chosen, pool, beam_size, nbest, ranking=self.ranking)
             for row, strings in zip(empty, others, strict=True):
                 found[row] = strings
         return found
@@ -185,7 +224,7 @@ class PreparedSentences:
             for place in places
             if not forced(_rules_for(place, rules)) and place[1:] != (0, length)
         )
-        extra = StringPool()
+        extra = self.candidates.new_pool()
         strings = [
             self.candidates.with_rules(place, _rules_for(place, rules), extra) for place in places
         ]
@@ -194,9 +233,13 @@ class PreparedSentences:
             [pool.phrase(start, stop, string) for string in range(begin, begin + count)]
             for (_, start, stop), (begin, count) in zip(places, strings, strict=True)
         ]
+        scores = None
+        if self.ranking is not None:
+            every = self.ranking.scores(pool.all.features, pool.all.lengths)
+            scores = [every[begin : begin + count].tolist() for begin, count in strings]
         beam_size = max(self.settings.beam_size, nbest or 1)
         unit_table = self.candidates.phrases.unit_table
-        hypotheses = in_source_order(choices, beam_size, unit_table)[:nbest]
+        hypotheses = in_source_order(choices, beam_size, unit_table, scores)[:nbest]
         cut = {*pieces}
         ignored = [rule.rule for rule in spans if (rule.start, rule.stop) not in cut]
         return CkyResult(hypotheses, f"{reason}: {note}", ignored)

@@ -99,7 +99,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Beams:
-    """The best strings of each row, best first."""
+    """The best strings of each row, best first: by probability, or by probability per token."""
 
     tokens: Tensor  # [rows, beam, longest], without the prompt, followed by end token and padding
     lengths: Tensor  # [rows, beam]: tokens before the end
@@ -145,8 +145,6 @@ def beam_search(
     has_end, lengths = ends.amax(1) > 0, ends.argmax(1)
     parents = None if beam == 1 else generated.beam_indices
     sums = watch.log_probs(tokens, lengths, parents)
-    if settings.length_normalised:
-        sums = sums / (lengths + 1)
     if parents is not None:
         # If there are fewer strings than places, search repeats some: from copies of the prompt,
         # or by continuing after an end token.

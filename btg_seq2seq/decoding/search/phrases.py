@@ -7,6 +7,8 @@ first token, so the source is projected once per row and not once per beam.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
@@ -74,6 +76,9 @@ def phrase_search(
             cache.cross_attention_cache.reorder_cache(places)
         cache.self_attention_cache.reorder_cache(places)
         rows, sums = rows[left], sums[left]
+    if settings.length_normalised:
+        beams = ended.beams
+        return replace(beams, log_probs=beams.log_probs * (beams.lengths + 1))
     return ended.beams
 
 

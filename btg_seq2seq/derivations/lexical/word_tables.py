@@ -126,7 +126,7 @@ class WordTables:
 
     def probability(self, source: int, target: int) -> tuple[float, float]:
         """Return t(target | source) and t(source | target) for two token ids."""
-        x, y = _numbers(self.source_words, [source])[0], _numbers(self.target_words, [target])[0]
+        x, y = numbers(self.source_words, [source])[0], numbers(self.target_words, [target])[0]
         entry = table_kernels.find(self.begins, self.columns, x, y) if min(x, y) >= 0 else -1
         return (
             (0.0, 0.0) if entry < 0 else (float(self.forward[entry]), float(self.backward[entry]))
@@ -135,14 +135,15 @@ class WordTables:
     def numbered(self, corpus: UnitCorpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Number the words of a bitext as in the tables; -1 for unknown ones."""
         return (
-            _numbers(self.source_words, corpus.source.tokens),
-            _numbers(self.target_words, corpus.target.tokens),
+            numbers(self.source_words, corpus.source.tokens),
+            numbers(self.target_words, corpus.target.tokens),
         )
 
 
-def _numbers(
+def numbers(
     words: NDArray[np.int64], tokens: Sequence[int] | NDArray[np.int64]
 ) -> NDArray[np.int64]:
+    """Number tokens by their places among ``words``, which rise; -1 for those that are not."""
     ids = np.asarray(tokens, dtype=np.int64)
     if len(words) == 0:
         return np.full(len(ids), -1)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.manifest import MANIFEST_FILE, write_manifest
+from btg_seq2seq.manifest import LEXICAL_FILE, MANIFEST_FILE, TUNED_FILE, write_manifest
 from btg_seq2seq.model.decoding_settings import DECODING_FILE
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.text import write_lines
@@ -22,7 +22,8 @@ DATA_FILE = "data.json"  # checksums of the texts
 # All that a run writes into its directory, the model and the tokenizer under names of Hugging
 # Face's; nothing else is ever removed from it.
 WRITTEN = [FOLDER, "teacher", "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
-WRITTEN += [MANIFEST_FILE, DECODING_FILE, "config.json", "generation_config.json"]
+WRITTEN += [MANIFEST_FILE, DECODING_FILE, TUNED_FILE, LEXICAL_FILE]
+WRITTEN += ["config.json", "generation_config.json"]
 WRITTEN += ["model.safetensors"]
 WRITTEN += ["model.safetensors.index.json", "model-[0-9]*-of-[0-9]*.safetensors"]
 WRITTEN += ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"]

@@ -94,8 +94,9 @@ def test_length_normalised():
         settings = replace(SMALL, length_normalised=True, beam_size=beam_size)
         (hypotheses,) = decode_flat(model, [source], settings, nbest=3)
         for own in hypotheses:
-            expected = flat_log_prob(model, source, own.tokens) / (len(own.tokens) + 1)
-            assert own.log_prob == pytest.approx(expected, abs=1e-5)
+            log_prob = flat_log_prob(model, source, own.tokens)
+            assert own.log_prob == pytest.approx(log_prob, abs=1e-5)
+            assert own.rank_score == pytest.approx(log_prob / (len(own.tokens) + 1), abs=1e-5)
 
 
 def test_a_model_in_training_is_left_so():

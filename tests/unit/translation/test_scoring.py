@@ -35,12 +35,13 @@ def test_cky_score_is_what_was_reported(kind, rules):
     assert prepared.score(["garden."] * 4, rule_set)[1] == -math.inf
 
 
-def test_scores_that_are_no_probabilities_are_as_reported(monkeypatch):
+def test_probabilities_are_added_up_however_texts_are_ranked(monkeypatch):
     translator = translator_of("bpe")
     ids = translator.tokenizer.convert_tokens_to_ids
     strings = [tuple(ids(pieces)) for pieces in (["▁the"], ["▁", "the"])]
     result = CkyResult([Hypothesis.whole(1, tokens, -1.0 - len(tokens)) for tokens in strings])
-    for is_normalised, expected in ((True, -2.0), (False, -2.0 + math.log1p(math.exp(-1.0)))):
+    expected = -2.0 + math.log1p(math.exp(-1.0))
+    for is_normalised in (True, False):
         prepared = translator.prepare(["dog"], length_normalised=is_normalised)
         monkeypatch.setattr(prepared, "_decode", lambda _: [result])
         (translation,) = prepared.translate()

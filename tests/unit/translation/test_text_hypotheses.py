@@ -1,6 +1,7 @@
 """Hypotheses as text: those that read the same are one translation."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from tiny_translators import translator_of
@@ -27,10 +28,19 @@ def test_token_strings_that_read_the_same_are_added_up():
     assert best.log_prob == pytest.approx(math.log(0.4))
     assert best.variants == (pieces, whole)
     assert best.derivation.phrases[0].log_prob == pytest.approx(math.log(0.25))
-    ranked = to_translation(
-        translator.writer, RuledText(source), found, **options, are_probabilities=False
-    )
-    assert (ranked.text, ranked.log_prob) == ("dog", pytest.approx(math.log(0.3)))
+    assert best.rank_score is None
+    assert best.ranked_by == "probability"
+    # Scores per token are not added up, but probabilities always are.
+    scored = [replace(own, rank_score=own.log_prob) for own in found]
+    options |= {"ranked_by": "probability per token"}
+    ranked = to_translation(translator.writer, RuledText(source), scored, **options)
+    assert (ranked.text, ranked.rank_score) == ("dog", pytest.approx(math.log(0.3)))
+    assert ranked.alternatives[0].rank_score == pytest.approx(math.log(0.25))
+    assert ranked.alternatives[0].log_prob == pytest.approx(math.log(0.4))
+    assert ranked.ranked_by == "probability per token"
+    options |= {"ranked_by": "score"}
+    ranked = to_translation(translator.writer, RuledText(source), scored, **options)
+    assert (ranked.text, ranked.rank_score) == ("the", pytest.approx(math.log(0.4)))
 
 
 def test_the_posterior_and_the_derivation_belong_to_the_text():
@@ -52,11 +62,12 @@ def test_the_posterior_and_the_derivation_belong_to_the_text():
     assert (best.text, best.alternatives[0].text) == ("the", "dog")
     assert best.segment_posterior == pytest.approx([0.5, 0.5, 0.0])
     assert best.derivation.tree.segments == 1  # 0.15 in one derivation, against 0.1
+    scored = [replace(own, rank_score=-1.0, log_best=-2.0 - rank) for rank, own in enumerate(found)]
     ranked = to_translation(
-        translator.writer, RuledText(source), found[1:], 1, mode="cky", are_probabilities=False
+        translator.writer, RuledText(source), scored[1:], 1, mode="cky", ranked_by="score"
     )
-    assert ranked.segment_posterior == (0.2, 0.8)
-    assert ranked.derivation.tree.segments == 2
+    assert ranked.segment_posterior == pytest.approx([0.5, 0.5, 0.0])
+    assert ranked.derivation.tree.segments == 2  # the best by score
 
 
 def test_nothing_found():

@@ -185,7 +185,7 @@ def test_what_is_refused(tmp_path):
         translator.translate(["it"], "flat", [Rule("it", "x")])
     with pytest.raises(ValueError, match="nbest=9 must lie between 1 and beam_size=3"):
         translator.translate(["it"], nbest=9)
-    with pytest.raises(ValueError, match="mode is flat or cky, not 'fast'"):
+    with pytest.raises(ValueError, match="mode is flat, cky or rescored, not 'fast'"):
         translator.translate(["it"], "fast")
     with pytest.raises(ValueError, match="holds no model"):
         Translator.from_pretrained(tmp_path)

@@ -6,6 +6,9 @@ pointers to the parts. Masses are products of split weights (not normalised), so
 of a cell share a factor; the roots are divided by the sum over all trees.
 
 A cell is complete before it is pruned: all pairs of strings of all pairs of parts.
+
+Masses are probabilities, or scores of features. With scores, the probability of each string is
+added up beside its score, over the same derivations.
 """
 
 import numpy as np
@@ -33,8 +36,9 @@ from btg_seq2seq.grammar.packing import EITHER, INVERTED, STRAIGHT
 
 LOG_TWO = np.log(2.0)
 NEVER = 1 << 30  # more leaves than any tree has
-# Columns of a string's masses: the sum over derivations, and the best of them.
-MASS, BEST = 0, 1
+# Columns of a string's masses: the sum over derivations, and the best of them. Where masses are
+# scores, the log-probability follows.
+MASS, BEST, PROBABILITY = 0, 1, 2
 
 
 @compiled
@@ -65,13 +69,16 @@ def least_leaves(length, counts):
 
 
 @compiled
-def join(cell, part, weight, strings, masses, powers, table, base, count):
+def join(cell, part, weights, strings, masses, powers, table, base, count):
     """Put the concatenation of every string of ``cell`` and every string of ``part`` into a table.
 
-    Strings that would share a word where they meet are not joined. A table is its slots, strings
-    and sums; returns it and the number of strings in it.
+    ``weights`` of the split are its score and its log-probability. Strings that would share a word
+    where they meet are not joined. A table is its slots, strings and sums; returns it and the
+    number of strings in it.
     """
     slots, keys, sums = table
+    weight, split_probability = weights
+    has_scores, probability = masses.shape[1] > PROBABILITY, 0.0
     width = part[1] - part[0]
     for a in range(cell[0], cell[1] if width > 0 else cell[0]):
         slots, keys, sums = with_room((slots, keys, sums), base, count, width)
@@ -84,21 +91,32 @@ def join(cell, part, weight, strings, masses, powers, table, base, count):
             name = reduce_sum(one), reduce_sum(other), strings[a, LENGTH] + length
             mass = weight + masses[a, MASS] + masses[b, MASS]
             best = weight + masses[a, BEST] + masses[b, BEST]
+            if has_scores:
+                probability = split_probability + masses[a, PROBABILITY] + masses[b, PROBABILITY]
             edges = strings[a, FOLLOWS], strings[b, ENDS]
-            count = put((slots, keys, sums), base, count, name, (a, b), edges, mass, best)
+            count = put(
+                (slots, keys, sums), base, count, name, (a, b), edges, mass, best, probability
+            )
     return (slots, keys, sums), count
 
 
 @compiled
-def put_all(rows, factor, strings, masses, table, base, count):
-    """Put the strings ``rows[0]:rows[1]`` of a cell into the table, times a factor."""
+def put_all(rows, factors, strings, masses, table, base, count):
+    """Put the strings ``rows[0]:rows[1]`` of a cell into the table, times factors.
+
+    ``factors`` are for scores and for log-probabilities.
+    """
+    has_scores, probability = masses.shape[1] > PROBABILITY, 0.0
+    factor, probability_factor = factors
     table = with_room(table, base, count, rows[1] - rows[0])
     for row in range(rows[0], rows[1]):
         name = strings[row, HASH], strings[row, OTHER_HASH], strings[row, LENGTH]
         parts = strings[row, FIRST], strings[row, SECOND]
         edges = strings[row, FOLLOWS], strings[row, ENDS]
         mass, best = factor + masses[row, MASS], factor + masses[row, BEST]
-        count = put(table, base, count, name, parts, edges, mass, best)
+        if has_scores:
+            probability = probability_factor + masses[row, PROBABILITY]
+        count = put(table, base, count, name, parts, edges, mass, best, probability)
     return table, count
 
 
@@ -111,17 +129,19 @@ def close_cell(table, count, beam, strings, masses, used):
     for row in chosen:
         strings[used] = keys[row]
         masses[used, MASS], masses[used, BEST] = sums[row, 0], sums[row, 2]
+        if masses.shape[1] > PROBABILITY:
+            masses[used, PROBABILITY] = sums[row, 3]
         used += 1
     return strings, masses, used
 
 
 @compiled
-def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
+def fill_leaves(leaf_begins, leaf_counts, pool, grammar, strings, masses, begins, ends):
     """Fill the cells of one leaf; returns the number of strings.
 
     A leaf has the same strings with both labels; the plane for either label has twice the mass.
     """
-    hashes, offsets, log_probs, edges = pool
+    hashes, offsets, scores, log_probs, edges = pool
     used = 0
     for place in range(len(leaf_counts)):
         for plane in (STRAIGHT, EITHER):
@@ -131,8 +151,10 @@ def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
                 strings[used, LENGTH] = offsets[s + 1] - offsets[s]
                 strings[used, FIRST], strings[used, SECOND] = s, -1 - place
                 strings[used, FOLLOWS], strings[used, ENDS] = edges[s, 0], edges[s, 1]
-                mass = log_probs[s] + (LOG_TWO if plane == EITHER else 0.0)
-                masses[used, MASS] = masses[used, BEST] = mass
+                labels = LOG_TWO if plane == EITHER else 0.0
+                masses[used, MASS] = masses[used, BEST] = scores[s] + grammar * labels
+                if masses.shape[1] > PROBABILITY:
+                    masses[used, PROBABILITY] = log_probs[s] + labels
                 used += 1
             ends[0, plane, place] = used
     begins[0, INVERTED], ends[0, INVERTED] = begins[0, STRAIGHT], ends[0, STRAIGHT]
@@ -140,19 +162,21 @@ def fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends):
 
 
 @compiled
-def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, powers):
+def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, grammar, beam, powers):
     """All cells of a sentence: strings, their masses, and where each cell's strings are.
 
-    ``pool``: hashes, offsets, log-probabilities and edges of the strings in leaves. Rows
+    ``pool``: hashes, offsets, scores, log-probabilities and edges of the strings in leaves; no
+    log-probabilities if they are the scores. ``grammar``: weight of the split scores. Rows
     ``begins[leaves - 1, plane, span]`` to ``ends`` of the strings belong to a cell.
     """
+    width = 3 if len(pool[3]) > 0 else 2
     spans = len(leaf_counts)
     begins = np.zeros((segments, 3, spans), np.int64)
     ends = np.zeros((segments, 3, spans), np.int64)
     room = 2 * leaf_counts.sum() + 1024
-    strings, masses = np.empty((room, COLUMNS), np.int64), np.empty((room, 2), np.float64)
-    used = fill_leaves(leaf_begins, leaf_counts, pool, strings, masses, begins, ends)
-    table, base = new_table(1024), 1
+    strings, masses = np.empty((room, COLUMNS), np.int64), np.empty((room, width), np.float64)
+    used = fill_leaves(leaf_begins, leaf_counts, pool, grammar, strings, masses, begins, ends)
+    table, base = new_table(1024, 2 * width - 1), 1
     least = least_leaves(length, leaf_counts)
     for k in range(2, length + 1):
         for i in range(k - 2, -1, -1):
@@ -168,13 +192,14 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
                         weight = scores[split_index(i, j, k), orientation]
                         if weight == -np.inf:
                             continue
+                        weights = grammar * weight, weight
                         one, other, label = parts(i, j, k, orientation)
                         for m in range(least[one], leaves - least[other] + 1):
                             first = begins[m - 1, label, one], ends[m - 1, label, one]
                             rest = leaves - m - 1
                             second = begins[rest, EITHER, other], ends[rest, EITHER, other]
                             table, count = join(
-                                first, second, weight, strings, masses, powers, table, base, count
+                                first, second, weights, strings, masses, powers, table, base, count
                             )
                     cells[0][orientation, place] = used
                     strings, masses, used = close_cell(table, count, beam, strings, masses, used)
@@ -182,7 +207,7 @@ def fill_chart(length, segments, scores, leaf_begins, leaf_counts, pool, beam, p
                     base += count
                 # Either orientation: the strings of both, which are adjacent.
                 rows = cells[0][STRAIGHT, place], used
-                table, count = put_all(rows, 0.0, strings, masses, table, base, 0)
+                table, count = put_all(rows, (0.0, 0.0), strings, masses, table, base, 0)
                 cells[0][EITHER, place] = used
                 strings, masses, used = close_cell(table, count, count, strings, masses, used)
                 cells[1][EITHER, place] = used
@@ -211,15 +236,16 @@ def write_leaves(strings, first, second, leaves):
 
 @compiled
 def share(name, rows, factor, strings, masses):
-    """Mass of the string ``name`` in the rows of a cell, times a factor."""
+    """Probability of the string ``name`` in the rows of a cell, times a factor."""
     mass = 0.0
+    column = PROBABILITY if masses.shape[1] > PROBABILITY else MASS
     for row in range(rows[0], rows[1]):
         if (
             strings[row, HASH] == name[0]
             and strings[row, OTHER_HASH] == name[1]
             and strings[row, LENGTH] == name[2]
         ):
-            mass += np.exp(factor + masses[row, MASS])
+            mass += np.exp(factor + masses[row, column])
     return mass
 
 
@@ -234,8 +260,10 @@ def decode(
     leaf_counts,
     hashes,
     offsets,
+    string_scores,
     log_probs,
     edges,
+    grammar,
     beam,
     powers,
     result_masses,
@@ -248,32 +276,37 @@ def decode(
     ``sentences[b]`` is length, most leaves, first split and first span in the packed ``scores`` and
     leaves. ``leaf_begins`` and ``leaf_counts`` are the strings of the pool that a leaf can become;
     those of the whole sentence are for n = 1. ``log_counts[b, n - 1]`` is added to the log mass of
-    trees with n leaves. Results ``[b, rank]``: masses (summed, best), numbers of leaves, leaves as
-    ``write_leaves`` writes them, and ``posteriors[b, rank, n - 1]``, the share of n leaves in the
-    mass of the string.
+    trees with n leaves. ``log_probs`` is empty if the scores of strings are probabilities. Results
+    ``[b, rank]``: masses (summed, best and, with scores, the log-probability), numbers of leaves,
+    leaves as ``write_leaves`` writes them, and ``posteriors[b, rank, n - 1]``, the share of n
+    leaves in the probability of the string.
     """
-    pool = hashes, offsets, log_probs, edges
+    pool = hashes, offsets, string_scores, log_probs, edges
+    width = result_masses.shape[2]
+    total = 3 if width > PROBABILITY else 0  # column of the summed probability
     for b in range(begin, end):
         length, segments, splits, spans = sentences[b]
         own = slice(spans, spans + span_count(length))
         strings, masses, begins, ends = fill_chart(
             *(length, segments, scores[splits:], leaf_begins[own], leaf_counts[own]),
-            *(pool, beam, powers),
+            *(pool, grammar, beam, powers),
         )
-        root, count, table = span_index(0, length), 0, new_table(64)
+        root, count, table = span_index(0, length), 0, new_table(64, 2 * width - 1)
         for n in range(1, segments + 1):
             # A sentence as one leaf takes either label, but there is only one such tree.
             plane = STRAIGHT if n == 1 else EITHER
             if log_counts[b, n - 1] > -np.inf:
                 rows = begins[n - 1, plane, root], ends[n - 1, plane, root]
-                factor = log_counts[b, n - 1]
-                table, count = put_all(rows, factor, strings, masses, table, 1, count)
+                factors = grammar * log_counts[b, n - 1], log_counts[b, n - 1]
+                table, count = put_all(rows, factors, strings, masses, table, 1, count)
         _, keys, sums = table
         chosen = best_rows(sums, keys, count, result_masses.shape[1])
         for rank in range(len(chosen)):
             row = chosen[rank]
             result_masses[b, rank, MASS] = sums[row, 0]
             result_masses[b, rank, BEST] = sums[row, 2]
+            if width > PROBABILITY:
+                result_masses[b, rank, PROBABILITY] = sums[row, 3]
             result_sizes[b, rank] = write_leaves(
                 strings, keys[row, FIRST], keys[row, SECOND], result_leaves[b, rank]
             )
@@ -281,5 +314,5 @@ def decode(
             for n in range(1, segments + 1):
                 plane = STRAIGHT if n == 1 else EITHER
                 rows = begins[n - 1, plane, root], ends[n - 1, plane, root]
-                factor = log_counts[b, n - 1] - sums[row, 0]
+                factor = log_counts[b, n - 1] - sums[row, total]
                 posteriors[b, rank, n - 1] = share(name, rows, factor, strings, masses)

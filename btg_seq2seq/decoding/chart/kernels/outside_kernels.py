@@ -81,13 +81,13 @@ def keep_trees(begin, end, sentences, scores, log_counts, leaf_counts, wanted, k
     where ``log_counts[b, n - 1]`` is finite. A wanted leaf that no tree can have is not marked.
     """
     edges = np.ones((1, 2), np.int64)
-    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1), edges
+    pool = np.zeros((1, 2), np.int64), np.zeros(2, np.int64), np.zeros(1), np.zeros(0), edges
     powers = np.ones((1, 2), np.int64)
     for b in range(begin, end):
         length, segments, splits, spans = sentences[b]
         own = leaf_counts[spans : spans + span_count(length)]
         strings, masses, begins, ends = fill_chart(
-            length, segments, scores[splits:], np.zeros_like(own), own, pool, 1, powers
+            length, segments, scores[splits:], np.zeros_like(own), own, pool, 1.0, 1, powers
         )
         rests, origins = best_rests(length, segments, scores[splits:], masses, begins, ends)
         leaves = np.empty((segments, 2), np.int64)

@@ -84,17 +84,18 @@ def find(table, base, name):
 
 
 @compiled
-def new_table(room):
+def new_table(room, width):
     """Make a hash table for strings: slots, the strings, and their sums.
 
     A sum is stored as the log of its largest term, the sum of the terms relative to that one, and
-    the log mass of the best derivation.
+    the log mass of the best derivation. ``width`` is 3, or 5 if probabilities are added up beside
+    scores: the sum of these follows in the same form.
     """
     size = 16
     while size < 2 * room:
         size *= 2
     slots = np.zeros(size, np.int64)
-    return slots, np.empty((room, COLUMNS), np.int64), np.empty((room, 3), np.float64)
+    return slots, np.empty((room, COLUMNS), np.int64), np.empty((room, width), np.float64)
 
 
 @compiled
@@ -111,8 +112,11 @@ def with_room(table, base, count, more):
 
 
 @compiled
-def put(table, base, count, name, parts, edges, mass, best):
-    """Add the mass of a derivation to its string; returns the number of strings."""
+def put(table, base, count, name, parts, edges, mass, best, probability):
+    """Add the mass of a derivation to its string; returns the number of strings.
+
+    ``probability`` is the log-probability, for tables that add it up beside the mass.
+    """
     slots, keys, sums = table
     place = find(table, base, name)
     if slots[place] < base:
@@ -121,6 +125,8 @@ def put(table, base, count, name, parts, edges, mass, best):
         keys[count, FIRST], keys[count, SECOND] = parts
         keys[count, FOLLOWS], keys[count, ENDS] = edges
         sums[count, 0], sums[count, 1], sums[count, 2] = mass, 1.0, best
+        if sums.shape[1] > 3:
+            sums[count, 3], sums[count, 4] = probability, 1.0
         return count + 1
     row = slots[place] - base
     if mass > sums[row, 0]:
@@ -131,6 +137,12 @@ def put(table, base, count, name, parts, edges, mass, best):
     if best > sums[row, 2]:
         sums[row, 2] = best
         keys[row, FIRST], keys[row, SECOND] = parts
+    if sums.shape[1] > 3:
+        if probability > sums[row, 3]:
+            sums[row, 4] = sums[row, 4] * np.exp(sums[row, 3] - probability) + 1.0
+            sums[row, 3] = probability
+        else:
+            sums[row, 4] += np.exp(probability - sums[row, 3])
     return count
 
 
@@ -150,6 +162,8 @@ def best_rows(sums, keys, count, beam):
     for row in range(count):
         if sums[row, 1] != 1.0:
             sums[row, 0] += np.log(sums[row, 1])
+        if sums.shape[1] > 3:
+            sums[row, 3] += np.log(sums[row, 4])
     size = min(count, beam)
     chosen = np.empty(size, np.int64)
     used = 0

@@ -1,0 +1,1 @@
+"""Ranking of texts: candidates rescored as whole sentences, and minimum Bayes risk."""

@@ -1,0 +1,1 @@
+"""Decoding settings and ranking weights, chosen on a dev set."""
