@@ -13,6 +13,7 @@ from btg_seq2seq.checks import at_least
 from btg_seq2seq.console.arguments import add_quiet_option, silence_libraries
 from btg_seq2seq.console.messages import Messages
 from btg_seq2seq.console.output import check_directory
+from btg_seq2seq.console.progress import tracker
 from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.tasks.systems import SYSTEMS, find_system
 
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         options.overwrite,
         options.quiet,
         messages.say,
+        tracker(options.quiet),
     )
     page = Path(options.page or output / "results.md")
     try:

@@ -12,7 +12,6 @@ from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.derivations.lexical.saved_tables import save_tables
 from btg_seq2seq.model.transducer import BTGSeq2Seq
-from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.files.checkpoints import average, put_weights
 from btg_seq2seq.training.files.directory import put_model
 from btg_seq2seq.training.loop.arguments import wait
@@ -43,7 +42,7 @@ def _save(trainer: BTGTrainer, config: TrainConfig, directory: str) -> None:
     if config.objective.has_teacher and config.learns_trees:
         model = trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
         data: Any = trainer.train_dataset
-        save_tables(word_tables(model, Frames.of(trainer.tokenizer), data), directory)
+        save_tables(word_tables(model, trainer.tokenizer, data), directory)
 
 
 def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None]) -> TrainResult:

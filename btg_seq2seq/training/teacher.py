@@ -79,7 +79,9 @@ def taught_batches(
     return TaughtBatches(objective, teach, data, updates_per_epoch, config.seed, segments)
 
 
-def word_tables(model: BTGSeq2Seq, frames: Frames, data: EncodedBitext) -> WordTables:
+def word_tables(
+    model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, data: EncodedBitext
+) -> WordTables:
     """Estimate the teacher's word-translation tables, to be saved with the model."""
-    corpus = unit_corpus(data, frames, model.unit_table)
+    corpus = unit_corpus(data, tokenizer, model.unit_table)
     return WordTables.estimate(corpus, LexicalSettings.table_iterations)

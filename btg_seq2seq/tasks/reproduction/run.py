@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 import btg_seq2seq.tasks.reproduction.settings as task_settings
+from btg_seq2seq.derivations.lexical.teacher import Track, untracked
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.evaluation.dev_examples import DevExamples
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
@@ -25,7 +26,12 @@ from btg_seq2seq.tasks.reproduction.pretraining import continued, pretrain
 from btg_seq2seq.tasks.reproduction.results import Job, differences, read_result, write_result
 from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.reproduction.translating import translated
-from btg_seq2seq.tasks.reproduction.tuning import Mode, tune
+from btg_seq2seq.tasks.reproduction.tuning import (
+    add_tables,
+    modes_of,
+    tune_mode,
+    tuned_values,
+)
 from btg_seq2seq.tasks.task import Bitexts
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.data import Bitexts as TrainingBitexts
@@ -33,10 +39,10 @@ from btg_seq2seq.training.data import first_pairs
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TrainConfig
-from btg_seq2seq.translation.translator import Translator
+from btg_seq2seq.translation.translator import TranslationMode, Translator
 
 MODEL, TIMES = "model", "cpu.json"
-PRETRAINED, TRAINED, TUNED = "pretrained.json", "trained.json", "tuned.json"
+PRETRAINED, TRAINED = "pretrained.json", "trained.json"
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Place:
     overwrite: bool = False
     quiet: bool = False
     say: Callable[[str], None] = lambda line: None
+    track: Track = untracked
 
 
 def is_done(job: Job, place: Place) -> bool:
@@ -85,14 +92,8 @@ def run(job: Job, place: Place) -> None:
         trained = read_json(directory / TRAINED)
         if config.threads is not None:
             torch.set_num_threads(config.threads)
-        translator = Translator.from_pretrained(directory / MODEL, device=_device())
-        modes: list[Mode] = ["flat", "cky"] if job.system.has_grammar else ["flat"]
-        tuned = _tuned(job, place, translator, sets, modes, watch)
-        found: dict[str, Any] = {
-            mode: {**tuned[mode], "sets": _tested(job, place, translator, sets, tuned, mode, watch)}
-            for mode in modes
-        }
-        write_result(job.result(place.results), _result(job, place, sets, trained, found, watch))
+        modes = _tuned(job, place, sets, watch)
+        write_result(job.result(place.results), _result(job, place, sets, trained, modes, watch))
 
 
 def _trained(
@@ -141,24 +142,24 @@ def _trained(
     return facts
 
 
-def _tuned(
-    job: Job,
-    place: Place,
-    translator: Translator,
-    sets: Bitexts,
-    modes: list[Mode],
-    watch: Stopwatch,
-) -> dict[str, dict[str, Any]]:
-    """Choose the settings of every mode on the dev set; those that were chosen are kept."""
-    path = job.directory(place.output) / TUNED
-    tuned: dict[str, dict[str, Any]] = read_json(path) if path.exists() else {}
+def _tuned(job: Job, place: Place, sets: Bitexts, watch: Stopwatch) -> dict[str, Any]:
+    """Tune every mode on the dev set; then, and only then, translate and score the test sets."""
+    model = job.directory(place.output) / MODEL
+    translator = Translator.from_pretrained(model, device=_device())
+    modes = modes_of(job.system.has_grammar)
+    with watch.stage("tables"):
+        add_tables(translator, model, sets["train"], place.track)
     for mode in modes:
-        if mode not in tuned:
-            with watch.stage(f"tuning {mode}"):
-                chosen = tune(translator, sets["dev"], mode, job.task, place.say)
-            tuned[mode] = {"settings": chosen.settings, "dev": {job.task.metric: chosen.score}}
-            write_lines(path, [json.dumps(tuned)])
-    return tuned
+        with watch.stage(f"tuning {mode}"):
+            dev = sets["dev"]
+            tune_mode(translator, model, dev, mode, job.task, place.say, place.track)
+    return {
+        mode: {
+            **tuned_values(translator, mode, job.task),
+            "sets": _tested(job, place, translator, sets, mode, watch),
+        }
+        for mode in modes
+    }
 
 
 def _tested(
@@ -166,17 +167,15 @@ def _tested(
     place: Place,
     translator: Translator,
     sets: Bitexts,
-    tuned: dict[str, dict[str, Any]],
-    mode: Mode,
+    mode: TranslationMode,
     watch: Stopwatch,
 ) -> dict[str, dict[str, Any]]:
     """Translate and score all test sets."""
     found: dict[str, dict[str, Any]] = {}
     for name, pairs in test_sets(sets).items():
         path = translation_file(job.directory(place.output), name, mode)
-        settings = tuned[mode]["settings"]
         with watch.stage(f"translating {mode}") as lap:
-            texts = translated(translator, pairs.source, mode, settings, path, place.say, lap.save)
+            texts = translated(translator, pairs.source, mode, path, place.say, lap.save)
         scores = text_scores(texts, pairs.target, MetricOptions(job.task.tokenize))
         values = {metric: score.value for metric, score in scores.items()}
         if name in job.task.judges:
@@ -225,7 +224,6 @@ def _clear(directory: Path) -> None:
     for pattern in (
         PRETRAINED,
         TRAINED,
-        TUNED,
         TIMES,
         "translations/*.txt",
         "translations/*.partial",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.tasks.reproduction.tuning import Mode
 from btg_seq2seq.text import read_lines, write_lines
-from btg_seq2seq.translation.translator import Translator
+from btg_seq2seq.translation.translator import TranslationMode, Translator
 
 SLICE = 200  # sentences between savings
 
@@ -17,13 +15,12 @@ SLICE = 200  # sentences between savings
 def translated(
     translator: Translator,
     sources: list[str],
-    mode: Mode,
-    settings: dict[str, Any],
+    mode: TranslationMode,
     path: Path,
     say: Callable[[str], None] = lambda line: None,
     save: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Translate sources into a file, one line each, and return the lines.
+    """Translate sources with the tuned settings of a mode into a file; return its lines.
 
     ``save`` is called after every slice that was written.
     """
@@ -36,7 +33,7 @@ def translated(
     lines = read_lines(partial) if partial.exists() else []
     while len(lines) < len(sources):
         part = sources[len(lines) : len(lines) + SLICE]
-        found = translator.translate(part, mode, **settings)
+        found = translator.translate(part, mode)
         lines += [" ".join(one.text.split("\n")).replace("\r", " ") for one in found]
         write_lines(partial, lines)
         save()

@@ -1,53 +1,69 @@
-"""Decoding settings, chosen on the dev set: the one place where a system is tuned."""
+"""Decoding settings of a run, chosen on the dev set by ``btg tune`` and kept beside the model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
+from btg_seq2seq.derivations.lexical.teacher import Track, untracked
 from btg_seq2seq.evaluation.metrics import METRICS, MetricOptions
 from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.text import Bitext
-from btg_seq2seq.translation.translator import Translator
+from btg_seq2seq.translation.translator import TranslationMode, Translator
+from btg_seq2seq.tuning.model_files import attach_tables, estimate_tables, save_tuned
+from btg_seq2seq.tuning.tune import tune
 
-Mode = Literal["flat", "cky"]
-# Plain probabilities prefer short translations; which ranking is better depends on the model.
-CANDIDATES: tuple[dict[str, Any], ...] = ({"length_normalised": False}, {"length_normalised": True})
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """Settings of a mode, with their score on the dev set in the task's metric."""
-
-    settings: dict[str, Any]
-    score: float
+MODES: tuple[TranslationMode, ...] = ("flat", "cky", "rescored")
 
 
-def tune(
+def modes_of(has_grammar: bool) -> Sequence[TranslationMode]:
+    """Return the modes that a system is tested in."""
+    return MODES if has_grammar else MODES[:1]
+
+
+def add_tables(translator: Translator, model: Path, sentences: Bitext, track: Track) -> None:
+    """Give every system the word-translation tables of the training text, for lexical features."""
+    if translator.tables is None:
+        source, target = sentences.source, sentences.target
+        translator.tables = estimate_tables(translator, source, target, track)
+        attach_tables(model, translator.tables)
+
+
+def tune_mode(
     translator: Translator,
+    model: Path,
     dev: Bitext,
-    mode: Mode,
+    mode: TranslationMode,
     task: Task,
     say: Callable[[str], None] = lambda line: None,
-) -> Tuned:
-    """Choose the settings of a mode that translate the dev set best; the first of equal ones."""
-    found: list[Tuned] = []
-    for candidate in CANDIDATES:
-        translations = translator.translate(dev.source, mode, **candidate)
-        score = score_of(task, [one.text for one in translations], dev.target)
-        say(f"dev, {mode}, {_shown(candidate)}: {METRICS[task.metric].title} {score:.2f}")
-        found.append(Tuned(candidate, score))
-    sign = 1 if METRICS[task.metric].greater_is_better else -1
-    return max(found, key=lambda one: sign * one.score)
+    track: Track = untracked,
+) -> None:
+    """Choose the settings of a mode, unless that was done before, and save them with the model."""
+    if mode in translator.tuned.modes:
+        return
+    result = tune(
+        translator,
+        dev.source,
+        dev.target,
+        modes=[mode],
+        metric=task.metric,
+        options=MetricOptions(task.tokenize),
+        track=track,
+    )
+    save_tuned(model, result.tuned)
+    found = result.modes[-1]
+    title = METRICS[task.metric].title
+    say(f"dev, {mode}: {title} {found.before:.2f}, tuned {found.after:.2f}")
 
 
-def score_of(task: Task, translations: Sequence[str], references: Sequence[str]) -> float:
-    """Score translations in the metric of a task."""
-    options = MetricOptions(task.tokenize)
-    return METRICS[task.metric].compute(translations, references, options).value
-
-
-def _shown(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {json.dumps(value)}" for name, value in settings.items())
+def tuned_values(translator: Translator, mode: TranslationMode, task: Task) -> dict[str, Any]:
+    """Describe what was chosen for a mode, and its dev score, as JSON."""
+    content = json.loads(translator.tuned.to_text())
+    report = content["reports"][mode]
+    return {
+        "settings": content["modes"][mode],
+        "dev": {task.metric: report["after"]},
+        "dev_untuned": {task.metric: report["before"]},
+    }

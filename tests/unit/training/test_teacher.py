@@ -7,7 +7,6 @@ import torch
 from tiny_runs import tiny_bitexts, tiny_config
 
 from btg_seq2seq import Translator
-from btg_seq2seq.derivations.lexical import LexicalSettings, LexicalTeacher
 from btg_seq2seq.derivations.lexical.saved_tables import load_tables
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.manifest import verify_files

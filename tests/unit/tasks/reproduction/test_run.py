@@ -32,12 +32,13 @@ def test_a_run_and_its_result(tmp_path, monkeypatch):
     assert not is_done(job, place)
     run(job, place)
     assert is_done(job, place)
-    assert seen == ["dev"] * (len(seen) - 2) + ["test"] * 2  # flat and cky, once each
+    assert seen == ["dev"] * (len(seen) - 3) + ["test"] * 3  # once in every mode
     result = read_result(job.result(place.results))
-    assert list(result["modes"]) == ["flat", "cky"]
+    assert list(result["modes"]) == ["flat", "cky", "rescored"]
     for mode in result["modes"].values():
-        assert mode["settings"].keys() == {"length_normalised"}
+        assert {"length_normalised", "weights"} <= mode["settings"].keys()
         assert mode["dev"].keys() == {"bleu"}
+        assert mode["dev"]["bleu"] >= mode["dev_untuned"]["bleu"]
         assert {"bleu", "chrf"} <= mode["sets"]["test"]["scores"].keys()
         assert "tok:none" in mode["sets"]["test"]["signatures"]["bleu"]
     assert result["sentences"] == {"train": 40, "dev": 4, "test": 6}
@@ -51,7 +52,7 @@ def test_an_interrupted_run_gives_the_same_result(tmp_path, monkeypatch):
     whole, cut = tiny_place(tmp_path), replace(tiny_place(tmp_path), output=tmp_path / "cut")
     cut = replace(cut, results=tmp_path / "cut" / "results")
     run(PLAIN, whole)
-    original_tune, original_train = run_module.tune, run_module.train
+    original_tune, original_train = run_module.tune_mode, run_module.train
 
     def stop(*_, **__):
         raise KeyboardInterrupt
@@ -65,10 +66,10 @@ def test_an_interrupted_run_gives_the_same_result(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run(PLAIN, cut)
     monkeypatch.setattr(run_module, "train", original_train)
-    monkeypatch.setattr(run_module, "tune", stop)
+    monkeypatch.setattr(run_module, "tune_mode", stop)
     with pytest.raises(KeyboardInterrupt):
         run(PLAIN, cut)
-    monkeypatch.setattr(run_module, "tune", original_tune)
+    monkeypatch.setattr(run_module, "tune_mode", original_tune)
     monkeypatch.setattr(run_module, "train", stop)  # it has been done
     run(PLAIN, cut)
     first, second = (read_result(PLAIN.result(place.results)) for place in (whole, cut))

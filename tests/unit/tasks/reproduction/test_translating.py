@@ -16,7 +16,7 @@ class Translator:
     def __init__(self, most=99):
         self.asked, self.most = [], most
 
-    def translate(self, texts, mode, **settings):
+    def translate(self, texts, mode):
         if len(self.asked) + len(texts) > self.most:
             raise KeyboardInterrupt
         self.asked += texts
@@ -28,17 +28,17 @@ def test_an_interrupted_set_goes_on(tmp_path, monkeypatch):
     path = tmp_path / "test.flat.txt"
     first, saved = Translator(5), []
     with pytest.raises(KeyboardInterrupt):
-        translated(first, SOURCES, "flat", {}, path, save=lambda: saved.append(1))
+        translated(first, SOURCES, "flat", path, save=lambda: saved.append(1))
     assert first.asked == SOURCES[:4]
     assert len(saved) == 2
     assert not path.exists()
     second, said = Translator(), []
-    lines = translated(second, SOURCES, "flat", {}, path, said.append)
+    lines = translated(second, SOURCES, "flat", path, said.append)
     assert second.asked == SOURCES[4:]
     assert lines == [f"flat {text}" for text in SOURCES] == read_lines(path)
     assert said[-1] == "test.flat: 7/7"
     third = Translator()
-    assert translated(third, SOURCES, "flat", {}, path) == lines
+    assert translated(third, SOURCES, "flat", path) == lines
     assert third.asked == []
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -47,4 +47,4 @@ def test_lines_of_another_set(tmp_path):
     path = tmp_path / "test.flat.txt"
     path.write_text("one\n")
     with refused("1 lines, not 7"):
-        translated(Translator(), SOURCES, "flat", {}, path)
+        translated(Translator(), SOURCES, "flat", path)

@@ -1,33 +1,39 @@
-"""Tuning takes what translates the dev set best, in the task's metric."""
+"""Tuning of a run: every mode once, with tables of the training text, saved beside the model."""
 
-from dataclasses import replace
-from types import SimpleNamespace
+from copy import copy
 
 from tiny_reproduction import TASK
+from tiny_translators import CORPUS, translator_of
 
-from btg_seq2seq.tasks.reproduction.tuning import score_of, tune
+from btg_seq2seq.derivations.lexical.teacher import untracked
+from btg_seq2seq.manifest import write_manifest
+from btg_seq2seq.tasks.reproduction.tuning import add_tables, modes_of, tune_mode, tuned_values
 from btg_seq2seq.text import Bitext
+from btg_seq2seq.translation.translator import Translator
 
-DEV = Bitext(["a"], ["the dog sleeps in the garden"])
-
-
-class Fake:
-    """Long translations where they are ranked by length."""
-
-    def translate(self, texts, mode, length_normalised):
-        text = "the dog sleeps in the garden" if length_normalised else "the dog"
-        return [SimpleNamespace(text=text) for _ in texts]
+DEV = Bitext(["the dog saw", "the garden"], ["das Haus ist klein", "von Grund auf"])
 
 
-def test_the_better_settings_are_taken():
+def test_modes():
+    assert modes_of(has_grammar=False) == ("flat",)
+    assert modes_of(has_grammar=True) == ("flat", "cky", "rescored")
+
+
+def test_settings_are_chosen_once_and_kept(tmp_path):
+    translator = copy(translator_of("word"))
+    translator.model.save_pretrained(tmp_path)
+    translator.tokenizer.save_pretrained(tmp_path)
+    write_manifest(tmp_path)
+    add_tables(translator, tmp_path, Bitext(CORPUS, CORPUS[::-1]), untracked)
     said = []
-    found = tune(Fake(), DEV, "flat", TASK, said.append)
-    assert found.settings == {"length_normalised": True}
-    assert found.score == score_of(TASK, DEV.target, DEV.target) > 99
-    assert len(said) == 2
-    assert "BLEU 100.00" in said[1]
-
-
-def test_equal_settings_are_the_first():
-    found = tune(Fake(), replace(DEV, target=["none of it"]), "flat", TASK)
-    assert found.settings == {"length_normalised": False}
+    tune_mode(translator, tmp_path, DEV, "flat", TASK, said.append)
+    values = tuned_values(translator, "flat", TASK)
+    assert values["dev"]["bleu"] >= values["dev_untuned"]["bleu"]
+    assert "length_normalised" in values["settings"]
+    assert len(said) == 1
+    assert "dev, flat: BLEU" in said[0]
+    loaded = Translator.from_pretrained(tmp_path)
+    assert loaded.tables is not None
+    assert tuned_values(loaded, "flat", TASK) == values
+    tune_mode(loaded, tmp_path, DEV, "flat", TASK, said.append)
+    assert len(said) == 1  # nothing was done again
