@@ -52,12 +52,12 @@ class Trials:
         self.features = available_features(translator)
         read = translator.read(texts, settings)
         self.count = len(read)
-        ranks = iter(range(self.count))
         # Ranks of the sentences that are not empty, in chunks that fit into memory.
-        self.chunks = [
-            [(rank, source) for rank, source in zip(ranks, chunk, strict=False) if source.tokens]
-            for chunk in chunks(read, settings)
-        ]
+        self.chunks: list[list[tuple[int, TokenizedText]]] = []
+        first = 0
+        for chunk in chunks(read, settings):
+            self.chunks.append([pair for pair in enumerate(chunk, first) if pair[1].tokens])
+            first += len(chunk)
         self._prepared: list[PreparedSentences] = []
         self._texts: dict[Tokens, str] = {}
 

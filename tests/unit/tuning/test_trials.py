@@ -38,6 +38,17 @@ def test_features_that_a_model_has():
         config.parsers_learned = learned
 
 
+def test_sentences_of_all_chunks_keep_their_ranks(monkeypatch):
+    monkeypatch.setattr("btg_seq2seq.translation.prepared_texts.CHUNK", 1)
+    translator = translator_of("word")
+    trials = Trials(translator, TEXTS, SHORT)
+    assert trials.size == len(TEXTS)
+    rows = [row for rows in trials.flat() for row in rows]
+    assert {row[0] for row in rows} == {0, 2, 3}
+    assert len([*trials.prepare()]) == trials.size
+    assert trials.best_texts(SHORT) == [one.text for one in translator.translate(TEXTS, "cky")]
+
+
 @pytest.mark.parametrize("is_normalised", [False, True])
 def test_flat(is_normalised):
     translator = translator_of("word")
