@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment svo-sov fuzz pictures clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment svo-sov results fuzz pictures clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
+	@echo "make results   write docs/results.md from the stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
 	@echo "make setup   only set up: a virtual environment in $(VENV)"
 	@echo "make clean   remove caches, compiled kernels and the virtual environment"
@@ -82,6 +83,9 @@ bench-alignment: setup
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md
+
+results: setup
+	$(BIN)/python -m benchmarks.results
 
 pictures: setup
 	$(BIN)/python docs/images/make.py

@@ -31,6 +31,7 @@ COMMANDS: dict[str, Command] = {
         "draw": "pictures of derivations",
         "phrase-table": "the phrase pairs that a model knows",
         "augment": "new sentence pairs, recombined from the phrases of a bitext",
+        "reproduce": "the paper's tasks: train systems, compare and report them",
     }.items()
 }
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.options.wording import did_you_mean
 from btg_seq2seq.tasks import svo_sov_files
+from btg_seq2seq.tasks.corpora import (
+    cherokee_english,
+    english_chinese,
+    english_japanese,
+    german_english,
+    ml50,
+)
 from btg_seq2seq.tasks.task import Task
 
 TASKS: dict[str, Task] = {}
@@ -15,5 +23,21 @@ def register_task(task: Task) -> None:
         raise UserError(f"there is another task of the name {task.name!r}")
 
 
-for _task in (*svo_sov_files.TASKS,):
-    register_task(_task)
+def find_task(name: str) -> Task:
+    """Return the task of a name."""
+    if name not in TASKS:
+        hint = did_you_mean(name, TASKS)
+        raise UserError(f"there is no task {name!r}{hint}; the tasks are {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+for _module in (
+    svo_sov_files,
+    english_chinese,
+    english_japanese,
+    german_english,
+    cherokee_english,
+    ml50,
+):
+    for _task in _module.TASKS:
+        register_task(_task)

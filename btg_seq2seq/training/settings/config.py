@@ -70,7 +70,9 @@ __all__ = [
     "RecombinationConfig",
     "TokenizerConfig",
     "TrainConfig",
+    "config_of",
     "config_parser",
+    "known_fields",
     "load_config",
     "parse_config",
 ]
@@ -217,10 +219,29 @@ def config_parser(prog: str = "btg train", **options: Any) -> OptionParser:
 
 def parse_config(parser: OptionParser, arguments: Sequence[str]) -> tuple[TrainConfig, Namespace]:
     """Parse the settings of a command line; return them and all parsed options."""
-    files, file = parser.split(arguments).files, None
+    files = parser.split(arguments).files
+    file = YamlFile(files[0], known_fields(), REPLACED) if files else None
+    return _parse(parser, arguments, file)
+
+
+def known_fields() -> list[str]:
+    """All fields as they are called in files: ``model.layers``."""
+    return list(_flat(asdict(TrainConfig(""))))
+
+
+def config_of(file: YamlFile, arguments: Sequence[str] = ()) -> TrainConfig:
+    """Make settings of a file that was read; ``arguments`` change fields."""
+    try:
+        return _parse(config_parser(), [str(file.path), *arguments], file)[0]
+    except UsageError as error:  # for command lines only
+        raise UserError(str(error)) from error
+
+
+def _parse(
+    parser: OptionParser, arguments: Sequence[str], file: YamlFile | None
+) -> tuple[TrainConfig, Namespace]:
     base = None
-    if files:
-        file = YamlFile(files[0], _flat(asdict(TrainConfig(""))), REPLACED)
+    if file is not None:
         try:
             base = parser.parse_values(file.values)
         except UsageError as error:

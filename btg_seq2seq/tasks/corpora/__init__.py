@@ -1,0 +1,1 @@
+"""The real-text tasks: files, checksums, metric, the paper's numbers, and the origin."""

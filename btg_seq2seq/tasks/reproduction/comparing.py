@@ -1,0 +1,85 @@
+"""Significance of the differences between a system and the baseline of the same seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from btg_seq2seq.evaluation.bleu_tokenizers import tokenizer_for
+from btg_seq2seq.evaluation.significance import paired_bootstrap, paired_verdicts
+from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
+from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS
+from btg_seq2seq.tasks.task import Judge
+from btg_seq2seq.text import Bitext, read_lines
+
+FLAT = "flat"
+
+
+def translation_file(directory: Path, name: str, mode: str) -> Path:
+    """File of the translations of a set."""
+    return directory / "translations" / f"{name}.{mode}.txt"
+
+
+def compare(
+    job: Job, output: Path, results: Path, sets: Mapping[str, Bitext], judges: Mapping[str, Judge]
+) -> bool:
+    """Add p-values against the baseline to a result, if both are there; tell whether it did."""
+    path = job.result(results)
+    base = Job(job.task, SYSTEMS[BASELINE], job.seed)
+    if job.system.name == BASELINE or not path.exists() or not base.result(results).exists():
+        return False
+    result, other = read_result(path), read_result(base.result(results))
+    known: dict[str, Any] = result.get("comparisons", {})
+    found: dict[str, Any] = {}
+    for mode in result["modes"]:
+        base_mode = mode if mode in other["modes"] else FLAT
+        texts = {
+            name: [
+                translation_file(one.directory(output), name, each)
+                for one, each in ((base, base_mode), (job, mode))
+            ]
+            for name in sets
+        }
+        texts = {name: files for name, files in texts.items() if all(one.exists() for one in files)}
+        if not texts:
+            return False
+        mark = _fingerprint([file for files in texts.values() for file in files])
+        if known.get(mode, {}).get("fingerprint") == mark:
+            found[mode] = known[mode]
+            continue
+        found[mode] = {"system": BASELINE, "mode": base_mode, "fingerprint": mark, "p": {}}
+        found[mode]["gain"] = {}
+        for name, files in texts.items():
+            lines = [read_lines(file) for file in files]
+            values = _p_values(lines, sets[name], judges.get(name), job)
+            own, others = (
+                one["modes"][each]["sets"][name]["scores"]
+                for one, each in ((result, mode), (other, base_mode))
+            )
+            found[mode]["p"][name] = values
+            found[mode]["gain"][name] = {metric: own[metric] - others[metric] for metric in values}
+    if found == known:
+        return False
+    write_result(path, {**result, "comparisons": found})
+    return True
+
+
+def _p_values(
+    lines: Sequence[Sequence[str]], pairs: Bitext, judge: Judge | None, job: Job
+) -> dict[str, float]:
+    if judge is not None:  # BLEU says little of sentences that differ in a phrase
+        verdicts = [judge(one) for one in lines]
+        name = next(iter(verdicts[0].values))
+        return {name: paired_verdicts(verdicts[0].right, verdicts[1].right)}
+    tokenize = job.task.tokenize or tokenizer_for(pairs.target)
+    return paired_bootstrap(lines[0], lines[1], pairs.target, tokenize)
+
+
+def _fingerprint(files: Sequence[Path]) -> str:
+    """Short checksum of translations, to see whether they have changed."""
+    content = hashlib.sha256()
+    for file in files:
+        content.update(hashlib.sha256(file.read_bytes()).digest())
+    return content.hexdigest()[:16]

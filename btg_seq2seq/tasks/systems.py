@@ -1,0 +1,124 @@
+"""Systems that are compared on a task: each is a name and the settings that it changes.
+
+All systems share the task's backbone, optimiser and number of steps. ``register_system`` adds
+systems from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from btg_seq2seq.errors import UserError
+from btg_seq2seq.options.wording import did_you_mean
+
+PhrasePairs = Literal["trivial", "fast-align"]
+BASELINE = "seq2seq"  # what the others are compared with
+
+
+@dataclass(frozen=True)
+class System:
+    """An entry of ``SYSTEMS``.
+
+    Args:
+        name: name on the command line and in results.
+        title: name in tables.
+        changes: fields of the training settings, with what they are set to.
+        has_grammar: the system learns trees, so it can translate by cky.
+        phrase_pairs: the model first learns these phrase pairs as if they were sentences.
+        recombines_from: share of the steps after which sentences are recombined.
+        paper: names of the paper's systems that correspond, by mode of translation.
+    """
+
+    name: str
+    title: str
+    changes: Mapping[str, Any]
+    has_grammar: bool = True
+    phrase_pairs: PhrasePairs | None = None
+    recombines_from: float | None = None
+    paper: Mapping[str, str] = field(default_factory=dict)
+
+
+_PLAIN = {"objective.flat_weight": 1.0, "objective.teacher": "none", "recombination.start": None}
+_UNTAUGHT = {"objective.teacher": "none", "recombination.start": None}
+_BTG = {"flat": "BTG-1", "cky": "BTG-N"}
+
+SYSTEMS: dict[str, System] = {}
+
+
+def register_system(system: System) -> None:
+    """Add a system."""
+    if SYSTEMS.setdefault(system.name, system) is not system:
+        raise UserError(f"there is another system of the name {system.name!r}")
+
+
+def find_system(name: str) -> System:
+    """Return the system of a name."""
+    if name not in SYSTEMS:
+        hint = did_you_mean(name, SYSTEMS)
+        raise UserError(f"there is no system {name!r}{hint}; the systems are {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+for _system in (
+    System(BASELINE, "seq2seq", _PLAIN, has_grammar=False, paper={"flat": "seq2seq"}),
+    System(
+        "trivial-align",
+        "+ Trivial-Align",
+        _PLAIN,
+        has_grammar=False,
+        phrase_pairs="trivial",
+        paper={"flat": "trivial-align"},
+    ),
+    System(
+        "fast-align",
+        "+ Fast-Align",
+        _PLAIN,
+        has_grammar=False,
+        phrase_pairs="fast-align",
+        paper={"flat": "fast-align"},
+    ),
+    System(
+        "paper",
+        "BTG, the paper's estimator",
+        {
+            **_UNTAUGHT,
+            "objective.estimator": "paper",
+            "objective.baseline": "self-critical",
+            "objective.samples": 1,
+            "model.phrase_encoding": "sentence",
+            "model.residual_posterior": False,
+        },
+        paper=_BTG,
+    ),
+    System(
+        "robust",
+        "BTG, robust estimator",
+        {**_UNTAUGHT, "objective.estimator": "robust"},
+        paper=_BTG,
+    ),
+    System(
+        "taught",
+        "BTG, lexical teacher",
+        {
+            "objective.estimator": "robust",
+            "objective.teacher": "lexical",
+            "objective.flat_steps": 0,
+            "recombination.start": None,
+        },
+        paper=_BTG,
+    ),
+    System(
+        "recombined",
+        "BTG, lexical teacher and recombination",
+        {
+            "objective.estimator": "robust",
+            "objective.teacher": "lexical",
+            "objective.flat_steps": 0,
+        },
+        recombines_from=0.5,
+        paper=_BTG,
+    ),
+):
+    register_system(_system)

@@ -1,0 +1,99 @@
+"""A run: stages are done once, go on after an interruption, and the test set comes last."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from checks import refused
+from tiny_reproduction import SETTINGS, TASK, tiny_place
+
+from btg_seq2seq.tasks.reproduction import run as run_module
+from btg_seq2seq.tasks.reproduction.results import Job, read_result
+from btg_seq2seq.tasks.reproduction.run import is_done, run
+from btg_seq2seq.tasks.systems import SYSTEMS
+from btg_seq2seq.translation.translator import Translator
+
+PLAIN = Job(TASK, SYSTEMS["seq2seq"], 0)
+
+
+def test_a_run_and_its_result(tmp_path, monkeypatch):
+    place = tiny_place(tmp_path)
+    seen = []
+    original = Translator.translate
+    tests = set(TASK.bitexts(place.data)["test"].source)
+    tests -= set(TASK.bitexts(place.data)["dev"].source)
+
+    def watched(self, texts, *arguments, **settings):
+        seen.append("test" if tests & set(texts) else "dev")
+        return original(self, texts, *arguments, **settings)
+
+    monkeypatch.setattr(Translator, "translate", watched)
+    job = Job(TASK, SYSTEMS["taught"], 0)
+    assert not is_done(job, place)
+    run(job, place)
+    assert is_done(job, place)
+    assert seen == ["dev"] * (len(seen) - 3) + ["test"] * 3  # once in every mode
+    result = read_result(job.result(place.results))
+    assert list(result["modes"]) == ["flat", "cky", "rescored"]
+    for mode in result["modes"].values():
+        assert {"length_normalised", "weights"} <= mode["settings"].keys()
+        assert mode["dev"].keys() == {"bleu"}
+        assert mode["dev"]["bleu"] >= mode["dev_untuned"]["bleu"]
+        assert {"bleu", "chrf"} <= mode["sets"]["test"]["scores"].keys()
+        assert "tok:none" in mode["sets"]["test"]["signatures"]["bleu"]
+    assert result["sentences"] == {"train": 40, "dev": 4, "test": 6}
+    assert result["steps"] == 6
+    assert result["parameters"]["model"] > result["parameters"]["seq2seq"] > 0
+    assert result["cpu_seconds"]["training"] > 0
+    assert str(tmp_path) not in json.dumps(result)
+
+
+def test_an_interrupted_run_gives_the_same_result(tmp_path, monkeypatch):
+    whole, cut = tiny_place(tmp_path), replace(tiny_place(tmp_path), output=tmp_path / "cut")
+    cut = replace(cut, results=tmp_path / "cut" / "results")
+    run(PLAIN, whole)
+    original_tune, original_train = run_module.tune_mode, run_module.train
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    def half(config, **options):
+        shorter = replace(config.optimisation, steps=3, schedule="constant")
+        original_train(replace(config, optimisation=shorter), **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module, "train", half)
+    with pytest.raises(KeyboardInterrupt):
+        run(PLAIN, cut)
+    monkeypatch.setattr(run_module, "train", original_train)
+    monkeypatch.setattr(run_module, "tune_mode", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(PLAIN, cut)
+    monkeypatch.setattr(run_module, "tune_mode", original_tune)
+    monkeypatch.setattr(run_module, "train", stop)  # it has been done
+    run(PLAIN, cut)
+    first, second = (read_result(PLAIN.result(place.results)) for place in (whole, cut))
+    assert first["modes"] == second["modes"]
+    assert first["steps"] == second["steps"]
+
+
+def test_phrase_pairs_come_first(tmp_path):
+    place = tiny_place(tmp_path)
+    job = Job(TASK, SYSTEMS["trivial-align"], 1)
+    run(job, place)
+    result = read_result(job.result(place.results))
+    assert result["pretraining_steps"] == 3
+    assert result["phrase_pairs"] > 40
+    assert list(result["modes"]) == ["flat"]
+    assert {"pretraining", "training"} <= result["cpu_seconds"].keys()
+
+
+def test_other_settings_are_refused_unless_a_run_is_to_be_replaced(tmp_path):
+    run(PLAIN, tiny_place(tmp_path))
+    other = tiny_place(tmp_path, SETTINGS.replace("hidden_size: 16", "hidden_size: 8"))
+    with refused("seq2seq-0.json", "model.hidden_size was 16, is now 8", "--overwrite"):
+        is_done(PLAIN, other)
+    other = replace(other, overwrite=True)
+    assert not is_done(PLAIN, other)
+    run(PLAIN, other)
+    assert read_result(PLAIN.result(other.results))["config"]["model"]["hidden_size"] == 8

@@ -1,0 +1,61 @@
+"""Settings of systems: one file, with what each system and each task changes."""
+
+from checks import refused
+from tiny_reproduction import SETTINGS
+
+from btg_seq2seq.tasks.registry import TASKS
+from btg_seq2seq.tasks.reproduction.settings import TaskSettings, packaged_config, recorded
+from btg_seq2seq.tasks.systems import SYSTEMS
+
+
+def settings(tmp_path, more="", changes=None):
+    path = tmp_path / "task.yaml"
+    path.write_text(SETTINGS + more, encoding="utf-8")
+    return TaskSettings(path, changes)
+
+
+def test_systems_change_the_file_and_the_file_changes_systems(tmp_path):
+    found = settings(tmp_path, "systems: {taught: {objective.taught_steps: 5}}", {"seed": 9})
+    plain, taught = (found.train(SYSTEMS[name], 3, tmp_path) for name in ("seq2seq", "taught"))
+    assert (plain.objective.flat_weight, taught.objective.flat_weight) == (1.0, 0.5)
+    assert (plain.objective.taught_steps, taught.objective.taught_steps) == (None, 5)
+    assert plain.seed == taught.seed == 3
+    assert found.dev_sentences == 4
+    recombined = found.train(SYSTEMS["recombined"], 0, tmp_path).recombination
+    assert (recombined.start, recombined.every) == (3, 1)
+
+
+def test_pretraining_has_steps_of_its_own_and_no_dev_set(tmp_path):
+    found = settings(tmp_path).pretrain(SYSTEMS["fast-align"], 0, tmp_path)
+    assert found.optimisation.steps == 3
+    assert (found.optimisation.metric, found.optimisation.final) == ("loss", "last")
+    assert not found.learns_trees
+
+
+def test_task_changes(tmp_path):
+    found = settings(tmp_path, changes={"model.max_segments": 2})
+    assert found.train(SYSTEMS["taught"], 0, tmp_path).model.max_segments == 2
+
+
+def test_what_is_recorded_has_no_paths(tmp_path):
+    values = recorded(settings(tmp_path).train(SYSTEMS["seq2seq"], 0, tmp_path))
+    assert str(tmp_path) not in str(values)
+    assert values["optimisation"]["steps"] == 6
+
+
+def test_mistakes_have_a_place(tmp_path):
+    with refused("task.yaml: line", "there is no field systems.tought"):
+        settings(tmp_path, "systems: {tought: {}}")
+    with refused("line", "systems.taught must be fields"):
+        settings(tmp_path, "systems: {taught: 3}")
+    path = tmp_path / "other.yaml"
+    path.write_text("dev_sentences: 0", encoding="utf-8")
+    with refused("other.yaml: line 1: dev_sentences"):
+        TaskSettings(path)
+    broken = settings(tmp_path, "systems: {taught: {objective.taut: 3}}")
+    with refused("objective.taut"):
+        broken.train(SYSTEMS["taught"], 0, tmp_path)
+
+
+def test_the_package_has_the_files():
+    assert packaged_config(TASKS["en-ja"]).is_file()
