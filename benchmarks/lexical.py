@@ -313,7 +313,8 @@ def main() -> int:
         "trees among the best with three phrases, worst "
         f"of {options.seeds} seeds. NP, VP, PP: the phrase named by CoGnition is translated as a "
         "whole, by adjacent phrases that tile it, in the most probable derivation of up to four "
-        "phrases; behind the stroke, it is a node of the tree in normal form. Held out: nats per unit of the last tenth of NP, by tables of the rest. "
+        "phrases; behind the stroke, it is a node of the tree in normal form. "
+        "Held out: nats per unit of the last tenth of NP, by tables of the rest. "
         f"A chart of {UNITS} x {OTHERS} units and {MOST} phrases takes {speed}. Processor "
         f"time of the whole benchmark: {time.process_time() - began:.0f} s."
     )
