@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from benchmarks import harness
+from benchmarks.lexical_tables import ALIGNERS, aligned_tables, held_out, in_tokens
 from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.derivations.lexical import (
     LexicalSettings,
@@ -27,13 +27,11 @@ from btg_seq2seq.derivations.lexical import (
     TaughtCorpus,
     UnitCorpus,
     UnitSide,
-    WordTables,
 )
 from btg_seq2seq.derivations.lexical.kernels import (
     bitext_kernels,
     layouts,
     sum_kernels,
-    table_kernels,
 )
 from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import LOG_MAX
 from btg_seq2seq.tasks.svo_sov import Item, Split, SvoSovConfig, generate
@@ -42,8 +40,9 @@ from btg_seq2seq.text.words import words_of
 UNITS, OTHERS, MOST = 20, 24, 4
 SPLITS: tuple[Split, ...] = ("few-shot", "novel-position")
 COMPOUNDS = ("NP", "VP", "PP")
-HEADER = ["tables", "phrase counts", "few-shot", "novel-position", *COMPOUNDS]
-ALIGNERS = ("FastAlign", "Hmm", "Ibm4", "Eflomal")
+HELD_OUT = "held out"
+TOKENS = "IBM model 1 on tokens"
+HEADER = ["tables", "phrase counts", "few-shot", "novel-position", *COMPOUNDS, HELD_OUT]
 
 
 def textbook_maxima(scores: Any, most: int) -> float:
@@ -137,57 +136,6 @@ def chart_bars(repetitions: int) -> tuple[list[harness.Bar], str]:
     return bars, f"{own * 1e3:.1f} ms"
 
 
-def aligned_tables(corpus: UnitCorpus, aligner: str) -> WordTables:
-    """Tables of the links that an aligner of sil-thot finds, mixed with a little of IBM model 1."""
-    from thot import alignment
-
-    tables = WordTables.estimate(corpus)
-    sides = [
-        [[str(token) for token in side.tokens[begin:end]] for begin, end in _ranges(side)]
-        for side in (corpus.source, corpus.target)
-    ]
-    models = []
-    for read, written in (sides, sides[::-1]):
-        model = getattr(alignment, f"{aligner}AlignmentModel", None) or alignment.FastAlignModel
-        model = model()
-        for pair in zip(read, written, strict=True):
-            model.add_sentence_pair(*pair, 1)
-        model.start_training()
-        for _ in range(5):
-            model.train()
-        model.end_training()
-        models.append(model)
-    counts = np.zeros((2, len(tables.columns)))
-    x, y = tables.numbered(corpus)
-    starts = zip(corpus.source.ends, corpus.target.ends, strict=True)
-    for row, other, (begin, first) in zip(*sides, starts, strict=False):
-        if not row or not other:
-            continue
-        for direction, model in enumerate(models):
-            pair = (row, other) if direction == 0 else (other, row)
-            _, matrix = model.get_best_alignment(*pair)
-            links = np.argwhere(np.array(matrix.to_numpy()))
-            for i, j in links if direction == 0 else links[:, ::-1]:
-                word, translation = x[begin + i], y[first + j]
-                place = table_kernels.find(tables.begins, tables.columns, word, translation)
-                counts[:, place] += 0.5
-    rows = np.repeat(np.arange(len(tables.source_words)), np.diff(tables.begins))
-    shares = []
-    groupings: list[Any] = [rows, tables.columns]
-    for values, groups in zip(counts, groupings, strict=True):
-        totals = np.bincount(groups, values)[groups]
-        shares.append(np.divide(values, totals, out=np.zeros_like(values), where=totals > 0))
-    return replace(
-        tables,
-        forward=0.9 * shares[0] + 0.1 * tables.forward,
-        backward=0.9 * shares[1] + 0.1 * tables.backward,
-    )
-
-
-def _ranges(side: UnitSide) -> list[tuple[int, int]]:
-    return [*pairwise(side.ends.tolist())]
-
-
 def right_trees(items: Sequence[Item], taught: TaughtCorpus) -> float:
     """Percentage of gold trees among the best with three phrases."""
     found = (taught.best_derivation(place, 3) for place in range(len(items)))
@@ -195,6 +143,14 @@ def right_trees(items: Sequence[Item], taught: TaughtCorpus) -> float:
         one is not None and one.tree == item.tree for one, item in zip(found, items, strict=True)
     ]
     return 100 * float(np.mean(right))
+
+
+def is_node(derivation: Derivation, start: int, stop: int) -> bool:
+    """Tell whether a span is a node or a leaf of the tree in normal form."""
+    nodes = [(node.start, node.stop) for node in derivation.tree.nodes]
+    return (start, stop) in nodes or any(
+        phrase.source == (start, stop) for phrase in derivation.phrases
+    )
 
 
 def is_constituent(derivation: Derivation, start: int, stop: int) -> bool:
@@ -218,18 +174,25 @@ def words(path: Path) -> list[list[str]]:
 
 def compounds_found(
     sources: list[list[str]], compounds: list[list[str]], taught: TaughtCorpus
-) -> float:
-    """Percentage of sentences whose best derivation translates the named phrase as a whole."""
-    found = 0
+) -> tuple[float, float]:
+    """Percentage of sentences whose best derivation translates the named phrase as a whole.
+
+    Such that phrases tile it, and such that it is a node of the tree.
+    """
+    found = np.zeros(2)
     for place, (source, compound) in enumerate(zip(sources, compounds, strict=True)):
         derivation = taught.best_derivation(place)
         size = len(compound)
-        found += derivation is not None and any(
-            source[start : start + size] == compound
-            and is_constituent(derivation, start, start + size)
+        starts = [
+            start
             for start in range(len(source) - size + 1)
-        )
-    return 100 * found / len(sources)
+            if source[start : start + size] == compound
+        ]
+        if derivation is not None:
+            for rank, is_found in enumerate((is_constituent, is_node)):
+                found[rank] += any(is_found(derivation, start, start + size) for start in starts)
+    tiled, nodes = 100 * found / len(sources)
+    return float(tiled), float(nodes)
 
 
 class Corpora:
@@ -253,7 +216,7 @@ class Corpora:
     def judge(self, tables: str, settings: LexicalSettings) -> dict[str, float]:
         """Trees found with some source of tables, in percent; the worst of all seeds."""
         results: dict[str, float] = {}
-        for split, sets in self.toys.items():
+        for split, sets in self.toys.items() if tables != TOKENS else ():
             limits = replace(settings, max_segments=3, max_phrase_length=8)
             shares = []
             for items in sets:
@@ -264,7 +227,12 @@ class Corpora:
             results[split] = min(shares)
         for kind, (source, target, named) in self.compounds.items():
             corpus = UnitCorpus(UnitSide.of_words(source), UnitSide.of_words(target))
-            results[kind] = compounds_found(source, named, _taught(corpus, tables, settings))
+            if tables == TOKENS:
+                corpus = in_tokens(source, target)
+            taught = _taught(corpus, tables, settings)
+            results[kind], results[f"{kind} nodes"] = compounds_found(source, named, taught)
+            if kind == "NP" and tables != TOKENS:  # other tokens would have other likelihoods
+                results[HELD_OUT] = held_out(corpus, tables, settings)
         return results
 
 
@@ -286,13 +254,25 @@ def pruning_bar(cognition: Path) -> harness.Bar:
     return harness.Bar("best derivations changed by pruning, NP", share, 1, " %", False)
 
 
+def shown(found: dict[str, float], key: str) -> str:
+    """A cell of the table."""
+    if key not in found:
+        return harness.NOT_MEASURED
+    if key == HELD_OUT:
+        return f"{found[key]:.2f}"
+    nodes = f" / {found[f'{key} nodes']:.1f}" if key in COMPOUNDS else ""
+    return f"{found[key]:.1f}{nodes}"
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = harness.arguments("lexical", __doc__)
     parser.add_argument("--cognition", type=Path, help="directory with NP, VP and PP")
     parser.add_argument("--seeds", type=int, default=1, help="of the SVO-SOV task")
     parser.add_argument("--sentences", type=int, help="of the SVO-SOV task; default: all")
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--aligners", action="store_true", help="compare tables of sil-thot")
+    parser.add_argument(
+        "--aligners", action="store_true", help="compare tables of tokens, and of sil-thot"
+    )
     return parser.parse_args()
 
 
@@ -309,16 +289,14 @@ def main() -> int:
         ("IBM model 1, agreement", replace(settings, phrase_iterations=0, agreement=True)),
         ("IBM model 1", settings),
         ("IBM model 1, agreement", replace(settings, agreement=True)),
-        *((name, settings) for name in ALIGNERS if options.aligners),
+        *((name, settings) for name in (TOKENS, *ALIGNERS) if options.aligners),
     ]
     rows, results = [], []
     for name, chosen in systems:
         found = corpora.judge(name, chosen)
         results.append(found)
         counts = "yes" if chosen.phrase_iterations else "no"
-        shares = [
-            f"{found[key]:.1f}" if key in found else harness.NOT_MEASURED for key in HEADER[2:]
-        ]
+        shares = [shown(found, key) for key in HEADER[2:]]
         rows.append([name, counts, *shares])
         print(harness.plain_table(HEADER, rows[-1:]), flush=True)
     best = results[2]  # the default
@@ -335,7 +313,9 @@ def main() -> int:
         "trees among the best with three phrases, worst "
         f"of {options.seeds} seeds. NP, VP, PP: the phrase named by CoGnition is translated as a "
         "whole, by adjacent phrases that tile it, in the most probable derivation of up to four "
-        f"phrases. A chart of {UNITS} x {OTHERS} units and {MOST} phrases takes {speed}. Processor "
+        "phrases; behind the stroke, it is a node of the tree in normal form. "
+        "Held out: nats per unit of the last tenth of NP, by tables of the rest. "
+        f"A chart of {UNITS} x {OTHERS} units and {MOST} phrases takes {speed}. Processor "
         f"time of the whole benchmark: {time.process_time() - began:.0f} s."
     )
     report = harness.Report("lexical", note, HEADER, rows, bars)
