@@ -24,6 +24,7 @@ from btg_seq2seq.workbench.languages import Languages, ModelSpec, parse_models
 from btg_seq2seq.workbench.limits import Limits
 
 if TYPE_CHECKING:
+    from btg_seq2seq.workbench.glossaries import GlossaryStore
     from btg_seq2seq.workbench.keys import Keys
     from btg_seq2seq.workbench.models import ServedModel
 
@@ -54,19 +55,25 @@ def main(arguments: Sequence[str]) -> int:
         _train_demo(options, messages)
     for spec in specs:
         check_options(_for_model(options, spec))
+    from btg_seq2seq.workbench.glossaries import GlossaryStore
     from btg_seq2seq.workbench.keys import Keys
 
     keys = Keys() if options.key_file is None else Keys.read(options.key_file)
+    store = GlossaryStore(
+        options.glossaries or _data_directory() / "glossaries.sqlite",
+        limits.glossaries,
+        limits.glossary_entries,
+    )
     with _listen(options.host, options.port) as listener:
         models = [_load(options, spec, limits, messages) for spec in specs]
-        return _serve(options, limits, keys, models, listener, messages)
+        return _serve(options, limits, keys, store, models, listener, messages)
 
 
 def _check_libraries() -> None:
     try:
         import fastapi  # noqa: F401
-        import multipart  # noqa: F401
         import prometheus_client  # noqa: F401
+        import python_multipart  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UserError(
@@ -99,6 +106,11 @@ def _load(options: Namespace, spec: ModelSpec, limits: Limits, messages: Message
     return model
 
 
+def _data_directory() -> Path:
+    """Where programs keep the data of a user."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "btg-seq2seq"
+
+
 def _listen(host: str, port: int) -> socket.socket:
     """Bind before models are loaded, so that a port in use is an error at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -115,6 +127,7 @@ def _serve(
     options: Namespace,
     limits: Limits,
     keys: Keys,
+    store: GlossaryStore,
     models: list[ServedModel],
     listener: socket.socket,
     messages: Messages,
@@ -130,7 +143,7 @@ def _serve(
     if not is_local and not keys:
         messages.say(f"everybody who reaches {options.host} can use the server: see --key-file")
     hosts = [*(LOOPBACK if is_local else ()), *(options.hosts or [])]
-    service = Service(Models(models), limits, keys, options.threads)
+    service = Service(Models(models), limits, keys, store, options.threads)
     app = create_app(service, hosts, options.origins or [])
     config = uvicorn.Config(
         app,
@@ -167,6 +180,12 @@ def _parser() -> OptionParser:
     )
     parser.add_argument(
         "--key-file", metavar="FILE", help="file with keys, one per line; clients need one of them"
+    )
+    parser.add_argument(
+        "--glossaries",
+        metavar="FILE",
+        help="database of the glossaries that clients of DeepL's API create; unless given, "
+        "btg-seq2seq/glossaries.sqlite in the user's data directory",
     )
     parser.add_argument(
         "--origins",

@@ -62,7 +62,7 @@ class ServedModel:
         self.flat = translator
         tokenizer = copy.deepcopy(translator.tokenizer)
         self.cky = Translator(translator.model, tokenizer, translator.settings)
-        translator.model.eval()
+        translator.model.train(False)
         hidden = int(translator.model.backbone.model.config.hidden_size)
         self.cache = PreparedCache(cache_bytes, hidden)
 

@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -197,7 +198,7 @@ class Scheduler:
         self.is_closed = False
         self.lanes: dict[LaneName, Lane] = {"flat": Lane("flat", self), "cky": Lane("cky", self)}
         for name, lane in self.lanes.items():
-            metrics.waiting.labels(name).set_function(lambda lane=lane: lane.waiting)
+            metrics.waiting.labels(name).set_function(partial(getattr, lane, "waiting"))
             lane.thread.start()
 
     async def run(self, lane: LaneName, key: Hashable, work: Work, items: Sequence[Any]) -> Any:

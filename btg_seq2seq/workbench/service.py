@@ -14,6 +14,7 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 from btg_seq2seq.translation.scoring import Score
 from btg_seq2seq.translation.translation import Translation
+from btg_seq2seq.workbench.glossaries import GlossaryStore
 from btg_seq2seq.workbench.keys import Keys, key_in_header
 from btg_seq2seq.workbench.limits import Limits
 from btg_seq2seq.workbench.metrics import Metrics
@@ -41,42 +42,43 @@ class Service:
         models: Models,
         limits: Limits | None = None,
         keys: Keys | None = None,
+        glossaries: GlossaryStore | None = None,
         threads: int = 1,
     ) -> None:
         self.models, self.limits, self.keys = models, limits or Limits(), keys or Keys()
+        self.glossaries = glossaries or GlossaryStore()
         self.metrics = Metrics()
         self.scheduler = Scheduler(self.limits, self.metrics, threads)
         for model in models:
             model.before_each_step(self.scheduler.give_way)
             cache, name = model.cache, model.name
             self.metrics.cached.labels(name).set_function(partial(len, cache))
-            self.metrics.cache_bytes.labels(name).set_function(lambda cache=cache: cache.size)
-            self.metrics.cache_hits.labels(name).set_function(lambda cache=cache: cache.hits)
+            self.metrics.cache_bytes.labels(name).set_function(partial(getattr, cache, "size"))
+            self.metrics.cache_hits.labels(name).set_function(partial(getattr, cache, "hits"))
 
     async def translate(
         self,
         model: ServedModel,
         texts: Sequence[str],
         mode: Mode | None = None,
-        rules: Iterable[Rule] = (),
+        rules: Iterable[Rule] | RuleSet = (),
         nbest: int = 1,
     ) -> Translated:
         """Translate sentences; rules need cky, which is then the default."""
-        given = list(rules)
-        self.check_counts(texts, given)
+        rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        self.check_counts(texts, rule_set.rules)
         if not 1 <= nbest <= model.most_nbest:
             raise UserError(
                 f"nbest must lie between 1 and {model.most_nbest}, the beam size, not {nbest}"
             )
-        mode = mode or ("cky" if given else "flat")
+        mode = mode or ("cky" if rule_set.rules else "flat")
         if mode == "flat":
-            if given:
+            if rule_set.rules:
                 raise UserError("flat translation cannot obey rules; use the mode cky, or no rules")
             flat = [FlatItem(text, nbest) for text in texts]
             key = model.name, "flat"
             found = await self.scheduler.run("flat", key, model.translate_flat, flat)
             return Translated(found, mode, [])
-        rule_set = RuleSet(given)
         items = [CkyItem(text, rule_set, nbest) for text in texts]
         key = model.name, "cky"
         found = await self.scheduler.run("cky", key, model.translate_cky, items)
@@ -115,6 +117,7 @@ class Service:
     async def close(self) -> None:
         """Finish what is under way."""
         await asyncio.to_thread(self.scheduler.close)
+        self.glossaries.close()
 
 
 def service_of(request: Request) -> Service:
