@@ -21,6 +21,7 @@ from btg_seq2seq.translation.rules.rules import Rule
 
 Pair = tuple[str, str]  # source and target language
 Entries = Mapping[str, str]  # translations by phrase
+Row = tuple[str, str, str]  # id, name, time of creation
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS glossaries (
@@ -110,15 +111,15 @@ class GlossaryStore:
         """List the glossaries of a client, oldest first."""
         with self._lock:
             query = "SELECT id, name, created FROM glossaries WHERE owner = ? ORDER BY created, id"
-            rows = self._database.execute(query, [owner]).fetchall()
-            return [Glossary(*row, counts=self._counts(row[0])) for row in rows]
+            rows: list[Row] = self._database.execute(query, [owner]).fetchall()
+            return [Glossary(*row, self._counts(row[0])) for row in rows]
 
     def get(self, owner: str, identifier: str) -> Glossary | None:
         """Return a glossary of a client, if there is such a one."""
         with self._lock:
             query = "SELECT id, name, created FROM glossaries WHERE owner = ? AND id = ?"
-            row = self._database.execute(query, [owner, identifier]).fetchone()
-            return None if row is None else Glossary(*row, counts=self._counts(identifier))
+            row: Row | None = self._database.execute(query, [owner, identifier]).fetchone()
+            return None if row is None else Glossary(*row, self._counts(identifier))
 
     def entries(self, owner: str, identifier: str, pair: Pair) -> dict[str, str]:
         """Return the entries of a dictionary; none if it is not there."""

@@ -50,11 +50,22 @@ def checked(kind: type[Model], fields: Fields) -> Model:
 
 def described(kind: type[BaseModel], *, form: bool = True) -> dict[str, Any]:
     """Describe a body that ``read_fields`` reads, for OpenAPI."""
-    schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
+    schema = kind.model_json_schema()
+    schema = _inlined(schema, schema.pop("$defs", {}))
     kinds = ["application/json", *(["application/x-www-form-urlencoded"] if form else [])]
     content = {name: {"schema": schema} for name in kinds}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def _inlined(value: Any, definitions: Fields) -> Any:
+    """Put definitions where they are referred to."""
+    if isinstance(value, dict):
+        if "$ref" in value:
+            return _inlined(definitions[value["$ref"].removeprefix("#/$defs/")], definitions)
+        return {name: _inlined(own, definitions) for name, own in value.items()}
+    if isinstance(value, list):
+        return [_inlined(own, definitions) for own in value]
+    return value
 
 
 def _plain(values: ImmutableMultiDict[str, Any] | FormData) -> Fields:

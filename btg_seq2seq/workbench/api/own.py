@@ -122,7 +122,8 @@ async def translate(
     model = service.models.named(request.model)
     rules = [rule.rule(number) for number, rule in enumerate(request.rules)]
     found = await service.translate(model, request.texts, request.mode, rules, request.nbest)
-    asked = request.model_dump(exclude_defaults=True) | {"model": model.name, "mode": found.mode}
+    complete = request.model_copy(update={"model": model.name, "mode": found.mode})
+    asked = complete.model_dump(exclude_defaults=True)
     return JSONResponse(
         {
             "model": model.name,
