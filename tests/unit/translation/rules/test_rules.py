@@ -197,7 +197,7 @@ def test_a_rule_is_tidy_and_serialisable():
         ({"source": "a"}, "no target; the mode keep copies"),
         ({"source": "a", "target": "b", "mode": "keep"}, "'a' is to be kept as it is, but has"),
         ({"source": "a", "target": "b", "mode": "must"}, "mode is force, prefer or keep"),
-        ({"source": "a", "target": "b", "case": "upper"}, "case is sensitive or insensitive"),
+        ({"source": "a", "target": "b", "case": "upper"}, "case is sensitive, insensitive"),
     ],
 )
 def test_what_is_no_rule(arguments, message):
