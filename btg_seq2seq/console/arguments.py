@@ -68,6 +68,19 @@ def command_parser(
         parser.add_argument("--model", metavar="DIRECTORY", help="directory of a trained model")
     else:
         parser.add_argument("model", help="directory of a trained model")
+    add_model_options(parser, decoding=decoding)
+    return parser
+
+
+def many_models_parser(name: str, description: str) -> OptionParser:
+    """A parser for a command that uses any number of models."""
+    parser = CommandParser(f"btg {name}", description=description)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="directory of a trained model")
+    return parser
+
+
+def add_model_options(parser: OptionParser, *, decoding: bool = True) -> None:
+    """Options of every command that uses a model."""
     parser.add_argument("--device", default="cpu", help="where to compute, as torch names it")
     parser.add_argument("--threads", type=int | None, help="threads to compute with")
     parser.add_argument(
@@ -86,7 +99,6 @@ def command_parser(
             default=DecodingSettings.max_length,
             help="most tokens of a line; a longer one is an error",
         )
-    return parser
 
 
 def add_quiet_option(parser: OptionParser) -> None:

@@ -29,6 +29,7 @@ ORDER: dict[str, set[str]] = {
     "evaluation": set(),
     "drawing": {"recombination", "training", "decoding"},
     "tasks": set(),
+    "workbench": {"recombination", "training", "evaluation", "tasks"},
     "console": set(),
     "cli": set(),
 }
