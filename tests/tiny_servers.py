@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 from fastapi.testclient import TestClient
+from tiny_translators import translator_of
 
 from btg_seq2seq.workbench.app import create_app
 from btg_seq2seq.workbench.guards import LOOPBACK
@@ -11,7 +12,6 @@ from btg_seq2seq.workbench.languages import Languages
 from btg_seq2seq.workbench.limits import Limits
 from btg_seq2seq.workbench.models import Models, ServedModel
 from btg_seq2seq.workbench.service import Service
-from tiny_translators import translator_of
 
 HOUSE = "das Haus ist klein, von Grund auf"
 FORCED = {"source": "Haus", "target": "dog"}

@@ -1,8 +1,9 @@
 """The application as a whole: page, description, several models."""
 
+from tiny_servers import serving
+
 from btg_seq2seq.drawing.colours import style_sheet
 from btg_seq2seq.workbench.app import APIS, PAGE
-from tiny_servers import serving
 
 
 def test_the_page_and_its_files():

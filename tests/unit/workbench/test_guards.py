@@ -1,9 +1,9 @@
 """What every request passes through."""
 
 import pytest
+from tiny_servers import serving
 
 from btg_seq2seq.workbench.limits import Limits
-from tiny_servers import serving
 
 TEXTS = {"texts": ["it"]}
 

@@ -1,11 +1,11 @@
 """Keys of clients."""
 
 import pytest
+from tiny_servers import serving
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.workbench.keys import Keys
 from btg_seq2seq.workbench.problems import Problem
-from tiny_servers import serving
 
 KEY, OTHER = "a secret key", "another secret key"
 

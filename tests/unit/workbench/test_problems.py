@@ -1,11 +1,11 @@
 """Errors as answers, in the words of each API."""
 
 import pytest
+from tiny_servers import serving
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.workbench.problems import Problem, problem_of
 from btg_seq2seq.workbench.scheduler import BusyError, ClosedError
-from tiny_servers import serving
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import json
 from urllib.parse import unquote
 
 import pytest
+from tiny_servers import FORCED, HOUSE, assert_same_json, offline, served, serving
+from tiny_translators import TEXTS, translator_of
 
 from btg_seq2seq import Rule, Translation
 from btg_seq2seq.workbench.limits import Limits
-from tiny_servers import FORCED, HOUSE, assert_same_json, offline, served, serving
-from tiny_translators import TEXTS, translator_of
 
 
 @pytest.fixture(scope="module")
