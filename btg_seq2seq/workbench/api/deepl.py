@@ -13,10 +13,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, field_validator
 
+from btg_seq2seq.translation.documents.markup import Markup
+from btg_seq2seq.translation.documents.reading import Cut
 from btg_seq2seq.translation.rules.rules import Rule
 from btg_seq2seq.workbench.api.answers import DEEPL_PROBLEMS
 from btg_seq2seq.workbench.api.bodies import checked, described, read_fields
-from btg_seq2seq.workbench.api.documents import Cut, Markup, translate_documents
+from btg_seq2seq.workbench.api.documents import translate_documents
 from btg_seq2seq.workbench.glossaries import rules_for
 from btg_seq2seq.workbench.languages import matches, name_of
 from btg_seq2seq.workbench.models import ServedModel

@@ -50,7 +50,9 @@ class GivenRule(Strict):
         description="force: one of the targets is in the translation; prefer: they compete with "
         "the model's own; keep: the source is copied",
     )
-    case: Literal["sensitive", "insensitive"] = "sensitive"
+    case: Literal["sensitive", "insensitive", "follow"] = Field(
+        "sensitive", description="follow: insensitive, and the target has the case of the match"
+    )
 
     def rule(self, number: int) -> Rule:
         """Return the rule; errors name its number."""
