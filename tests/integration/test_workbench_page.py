@@ -107,7 +107,7 @@ def test_a_sentence_is_translated_in_both_modes(page):
     for mode in (".answer:not(.cky)", ".answer.cky"):
         assert cards.first.locator(f"{mode} > .text").inner_text().strip()
         assert cards.first.locator(f"{mode} .alternatives li").count() >= 1
-    assert cards.first.locator(".picture svg text").count() > 3
+    assert cards.first.locator(".picture svg text").count() >= 2
     assert "phrase" in cards.first.locator(".posterior").inner_text()
     page.get_by_label("Picture", exact=False).first.select_option("matrix")
     wait(page)
@@ -124,7 +124,9 @@ def test_a_rule_is_added_obeyed_changed_and_deleted(page):
     page.wait_for_selector(".cky mark")
     assert marked(page) == ["xyzzy plugh"]
     assert page.locator("article .picture").inner_text().count("xyzzy plugh") >= 1
-    assert [text.split() for text in rules(page)] == ["das Haus → xyzzy plugh force".split()]
+    assert [text.split() for text in rules(page)] == [
+        ["das", "Haus", "→", "xyzzy", "plugh", "force"]
+    ]
 
     page.get_by_role("button", name="Edit the rule").click()
     form = page.get_by_role("form", name="Change the rule")
@@ -173,7 +175,7 @@ def test_the_keyboard_is_enough(page):
     page.keyboard.type("abc")
     page.keyboard.press("Enter")
     page.wait_for_selector(".cky mark")
-    assert rules(page)[0].split() == "Haus ist → abc force".split()
+    assert rules(page)[0].split() == ["Haus", "ist", "→", "abc", "force"]
     assert page.evaluate(focused) == "ist"
     playwright.expect(page.locator("#announcer")).to_contain_text("added")
 
