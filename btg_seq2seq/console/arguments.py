@@ -24,8 +24,8 @@ from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text.bitext import Bitext, write_lines
 from btg_seq2seq.translation.formats import formats_for
 from btg_seq2seq.translation.inputs import Target
-from btg_seq2seq.translation.rules.files import parse_rule, read_rules
-from btg_seq2seq.translation.rules.rules import RuleSet
+from btg_seq2seq.translation.rules.files import parse_rule
+from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 
 if TYPE_CHECKING:
     from btg_seq2seq.translation.translator import Translator
@@ -138,9 +138,25 @@ def add_rule_options(parser: OptionParser) -> None:
         action="append",
         metavar="FILE",
         help="rules, one per line: source, target (or several, separated by |||), and if wanted "
-        "mode (force, prefer, keep) and case (sensitive, insensitive), separated by tabs, in .csv "
-        "files by commas; or a Moses phrase table; may be repeated",
+        "mode (force, prefer, keep) and case (sensitive, insensitive, follow), separated by tabs, "
+        "in .csv files by commas; or a Moses phrase table; or a glossary, whose name ends in .tbx "
+        "or .tmx; may be repeated",
     )
+    parser.add_argument(
+        "--case",
+        type=Literal["sensitive", "insensitive", "follow"] | None,
+        help="of rules in files that do not say so themselves. insensitive: upper and lower case "
+        "match alike, as terms of .tbx and .tmx files do unless given; follow: they do, and the "
+        "target is written in the case of the match",
+    )
+    for side in ("source", "target"):
+        parser.add_argument(
+            f"--{side}-language",
+            default="",
+            metavar="CODE",
+            help=f"language of the {side}, such as de, for .tbx and .tmx files with several"
+            + (", and to find sentences in documents" if side == "source" else ""),
+        )
     parser.add_argument(
         "--rule",
         action="append",
@@ -155,10 +171,14 @@ def read_rule_options(options: Namespace) -> RuleSet:
     for text in options.rule or []:
         if not is_utf8(text):
             raise UsageError(f"--rule {text!r} is not UTF-8; convert it, or use --rules FILE")
-    return RuleSet(
-        [rule for path in options.rules or [] for rule in read_rules(path)]
-        + [parse_rule(text, f"--rule {text}") for text in options.rule or []]
-    )
+    rules: list[Rule] = []
+    if options.rules:
+        from btg_seq2seq.translation.glossaries.glossary import read_glossary
+
+        languages = options.source_language, options.target_language
+        for path in options.rules:
+            rules += read_glossary(path, *languages, options.case)
+    return RuleSet(rules + [parse_rule(text, f"--rule {text}") for text in options.rule or []])
 
 
 def check_options(options: Namespace) -> DecodingSettings:

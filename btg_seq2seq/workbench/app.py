@@ -22,7 +22,7 @@ from btg_seq2seq.workbench.problems import add_handlers
 from btg_seq2seq.workbench.service import Service
 
 PAGE = Path(__file__).parent / "page"
-APIS = ("own", "libretranslate", "apertium", "deepl", "deepl_glossaries")
+APIS = ("own", "rule_files", "libretranslate", "apertium", "deepl", "deepl_glossaries")
 TITLE = "btg serve"
 DESCRIPTION = """Translation by phrases, with rules that are obeyed and derivations to look at.
 A request may have {body_bytes} bytes, {sentences} sentences and {rules} rules, and takes at most

@@ -203,8 +203,10 @@ def translate_sentences(
         if sentences[rank].has_tags and translation.mode == "flat" and translation.text.strip()
     ]
     if tagged:
-        pairs = [(results[rank].source, results[rank].text) for rank in tagged]
-        aligned = translator.align(*map(list, zip(*pairs, strict=True)))
+        sources, targets = (
+            [getattr(results[rank], name) for rank in tagged] for name in ("source", "text")
+        )
+        aligned = translator.align(sources, targets)
         for rank, pair in zip(tagged, aligned, strict=True):
             if pair.derivation is not None:
                 results[rank] = with_derivation(results[rank], pair)
@@ -241,7 +243,8 @@ def _sentences(number: int, block: Block, cut: Cut, language: str) -> list[_Plac
     spans = [stripped(block.plain, 0, len(block.plain))]
     if cut != "none":
         spans = sentence_spans(block.plain, language, whole)
-    places, end = [], 0
+    places: list[_Place] = []
+    end = 0
     for start, stop in spans:
         places.append(_Place(number, (start, stop), block.plain[end:start] if places else ""))
         end = stop

@@ -290,7 +290,9 @@ def test_every_tag_is_written_once_and_stays_well_formed(text, translator, cut):
 def test_hostile_markup_stays_as_it_is(text, translator, markup):
     if markup == "text":
         translator.extra = ""  # a model may write what looks like a tag: it is text there
-    assert tags(translated(text, markup, translator), markup) == tags(text, markup)
+    found, given = tags(translated(text, markup, translator), markup), tags(text, markup)
+    # In plain text, what is left when tags are taken out may look like a tag, such as "x<y<br>>".
+    assert (found if markup != "text" else found & given) == given
 
 
 @given(ANY.filter(lambda text: "<" not in text), TRANSLATORS)
