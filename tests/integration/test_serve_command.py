@@ -71,10 +71,10 @@ def test_glossaries_of_the_official_client(server):
 
 def test_glossaries_of_several_languages(server):
     client = deepl.DeepLClient(KEY, server_url=server.address)
-    entries = deepl.MultilingualGlossaryDictionaryEntries("de", "en", {"Haus": "dog"})
+    entries = deepl.api_data.MultilingualGlossaryDictionaryEntries("de", "en", {"Haus": "dog"})
     made = client.create_multilingual_glossary("g", [entries])
     assert client.list_multilingual_glossaries()[0].glossary_id == made.glossary_id
-    more = deepl.MultilingualGlossaryDictionaryEntries("de", "en", {"klein": "garden"})
+    more = deepl.api_data.MultilingualGlossaryDictionaryEntries("de", "en", {"klein": "garden"})
     changed = client.update_multilingual_glossary_dictionary(made, more)
     assert changed.dictionaries[0].entry_count == 2
     found = client.get_multilingual_glossary_entries(made, "de", "en").dictionaries[0].entries
