@@ -30,9 +30,9 @@ from btg_seq2seq.workbench.metrics import Metrics
 LaneName = Literal["flat", "cky"]
 Work = Callable[[Sequence[Any]], Sequence[Any]]
 
-# Clients that were answered together mostly ask again together. So that the first of them does not
-# get a batch of its own, a lane waits for the others: up to this share of the last batch's time.
-LINGER, LONGEST_LINGER = 0.1, 0.1
+# Clients that were answered together mostly ask again together. So that the first of them do not get
+# a small batch of their own, a lane waits for the others: up to this share of the last batch's time.
+LINGER, LONGEST_LINGER = 0.25, 0.25
 
 # The cky lane waits for the flat lane up to this many times as long as it has computed, and longer
 # by some seconds: a few flat requests never slow each other down.
@@ -103,7 +103,8 @@ class Lane:
         self.rate = 0.0  # items per second, recently
         self.paused = 0.0  # seconds, of the batch that is running
         self.begun = 0.0
-        self.last_count, self.last_seconds = 0, 0.0  # of the last batch
+        # Items of the last batch and those that waited when it ended; and until when to linger.
+        self.expected, self.linger_until = 0, 0.0
         self.thread = threading.Thread(target=self._run, name=f"btg-{name}", daemon=True)
 
     @property
@@ -152,8 +153,8 @@ class Lane:
                 if not self.tasks:
                     return
                 changed.wait_for(
-                    lambda: self.waiting >= self.last_count or self.scheduler.is_closed,
-                    min(LINGER * self.last_seconds, LONGEST_LINGER),
+                    lambda: self.waiting >= self.expected or self.scheduler.is_closed,
+                    max(0.0, self.linger_until - time.monotonic()),
                 )
                 self.running = self.next_batch()
                 self.begun, self.paused = time.monotonic(), 0.0
@@ -165,13 +166,21 @@ class Lane:
                 for task, _, _ in self.running:
                     task.finish(error)
             with changed:
-                self.last_count = sum(end - begin for _, begin, end in self.running)
-                self.last_seconds = time.monotonic() - self.begun
-                if self.last_count:
-                    rate = self.last_count / max(1e-3, self.last_seconds)
-                    self.rate = rate if not self.rate else 0.8 * self.rate + 0.2 * rate
+                self._take_note()
                 self.running = []
                 changed.notify_all()
+
+    def _take_note(self) -> None:
+        """Remember how long the batch took, and how many may ask again."""
+        count = sum(end - begin for _, begin, end in self.running)
+        now = time.monotonic()
+        seconds = max(1e-3, now - self.begun)
+        if count:
+            rate = count / seconds
+            self.rate = rate if not self.rate else 0.8 * self.rate + 0.2 * rate
+        answered = sum(end - begin for task, begin, end in self.running if task.is_over)
+        self.expected = min(answered + self.waiting, self.scheduler.limits.batch)
+        self.linger_until = now + min(LINGER * seconds, LONGEST_LINGER)
 
     def _compute(self, parts: Sequence[Part]) -> None:
         if not parts:
