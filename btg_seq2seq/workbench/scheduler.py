@@ -1,8 +1,8 @@
 """Requests of all clients, batched together and computed in two threads.
 
 A request is a task with items, mostly sentences. Tasks of the same kind share batches: while one
-batch is computed, the next one gathers, so that nobody waits for a batch to fill. Each task gets
-its turn, so a long one does not hold up the others.
+batch is computed, the next one gathers. Each task gets its turn, so a long one does not hold up
+the others.
 
 There are two lanes, each with a thread: ``flat`` for flat translation, and ``cky`` for everything
 that uses the grammar and takes longer. The cky lane gives way to the flat lane between steps of
@@ -29,6 +29,10 @@ from btg_seq2seq.workbench.metrics import Metrics
 
 LaneName = Literal["flat", "cky"]
 Work = Callable[[Sequence[Any]], Sequence[Any]]
+
+# Clients that were answered together mostly ask again together. So that the first of them does not
+# get a batch of its own, a lane waits for the others: up to this share of the last batch's time.
+LINGER, LONGEST_LINGER = 0.1, 0.1
 
 # The cky lane waits for the flat lane up to this many times as long as it has computed, and longer
 # by some seconds: a few flat requests never slow each other down.
@@ -99,6 +103,7 @@ class Lane:
         self.rate = 0.0  # items per second, recently
         self.paused = 0.0  # seconds, of the batch that is running
         self.begun = 0.0
+        self.last_count, self.last_seconds = 0, 0.0  # of the last batch
         self.thread = threading.Thread(target=self._run, name=f"btg-{name}", daemon=True)
 
     @property
@@ -146,6 +151,10 @@ class Lane:
                 changed.wait_for(lambda: self.tasks or self.scheduler.is_closed)
                 if not self.tasks:
                     return
+                changed.wait_for(
+                    lambda: self.waiting >= self.last_count or self.scheduler.is_closed,
+                    min(LINGER * self.last_seconds, LONGEST_LINGER),
+                )
                 self.running = self.next_batch()
                 self.begun, self.paused = time.monotonic(), 0.0
                 changed.notify_all()
@@ -156,9 +165,10 @@ class Lane:
                 for task, _, _ in self.running:
                     task.finish(error)
             with changed:
-                count = sum(end - begin for _, begin, end in self.running)
-                if count:
-                    rate = count / max(1e-3, time.monotonic() - self.begun)
+                self.last_count = sum(end - begin for _, begin, end in self.running)
+                self.last_seconds = time.monotonic() - self.begun
+                if self.last_count:
+                    rate = self.last_count / max(1e-3, self.last_seconds)
                     self.rate = rate if not self.rate else 0.8 * self.rate + 0.2 * rate
                 self.running = []
                 changed.notify_all()
