@@ -92,6 +92,12 @@ class Block:
         return words
 
     @cached_property
+    def borders(self) -> list[int]:
+        """Characters before which there is markup, in order."""
+        places = [place for one in self.elements for place in (one.start, one.stop)]
+        return sorted([*places, *(point.place for point in self.points)])
+
+    @cached_property
     def protected_by_span(self) -> dict[Span, Protected]:
         """What is protected, by its characters."""
         return {(one.start, one.stop): one for one in self.protected}

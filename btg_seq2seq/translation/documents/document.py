@@ -6,8 +6,10 @@ translator calls ``translate_documents``, which does both.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
 
 import regex
@@ -83,7 +85,7 @@ class Document:
         ]
         return cls(parts, markup, places)
 
-    @property
+    @cached_property
     def sentences(self) -> list[Sentence]:
         """All sentences, in order."""
         return [self._sentence(place) for place in self._places]
@@ -112,15 +114,15 @@ class Document:
         block = self._parts[place.part]
         assert isinstance(block, Block)
         start, stop = place.span
+        first, last = (
+            bisect_left(block.protected, one, key=lambda own: own.start) for one in (start, stop)
+        )
+        borders = block.borders
+        after = bisect_right(borders, start)
         return Sentence(
             SPACE.sub(" ", block.plain[start:stop]),
-            tuple(
-                (one.start - start, one.stop - start)
-                for one in block.protected
-                if start <= one.start and one.stop <= stop
-            ),
-            any(start < place < stop for one in block.elements for place in (one.start, one.stop))
-            or any(start < point.place < stop for point in block.points),
+            tuple((one.start - start, one.stop - start) for one in block.protected[first:last]),
+            after < len(borders) and borders[after] < stop,
         )
 
 

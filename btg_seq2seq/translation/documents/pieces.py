@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,11 +49,9 @@ class SentencePieces:
 
     def __init__(self, block: Block, span: Span, translation: Translation, markup: Markup) -> None:
         self.block, self.span, self.translation, self.markup = block, span, translation, markup
-        self.words = [
-            number
-            for number, (start, stop) in enumerate(block.words)
-            if span[0] <= start and stop <= span[1]
-        ]
+        first = bisect_left(block.words, span[0], key=lambda word: word[0])
+        last = bisect_left(block.words, span[1], key=lambda word: word[0])
+        self.words = range(first, last)
         protected = block.protected_by_span
         self.protected = {
             number: protected[block.words[number]]
@@ -97,12 +96,12 @@ class SentencePieces:
         """Phrases in target order: what they protect, their source words, their target's span."""
         derivation = self.translation.derivation
         if derivation is None:
-            return [(None, self.words, (0, len(self.translation.text)))]
+            return [(None, list(self.words), (0, len(self.translation.text)))]
         phrases: list[tuple[int | None, list[int], Span]] = []
         given: set[int] = set()
         for phrase in derivation.phrases:
             start, stop = (self.span[0] + place for place in phrase.source_span)
-            words = [number for number in self.words if self._is_in(number, start, stop)]
+            words = self._words_in(start, stop)
             number = words[0] if len(words) == 1 and words[0] in self.protected else None
             if number in given or not is_protection(phrase.rule):
                 number = None
@@ -114,9 +113,13 @@ class SentencePieces:
             phrases.append((number, words, span))
         return phrases
 
-    def _is_in(self, number: int, start: int, stop: int) -> bool:
-        first, last = self.block.words[number]
-        return start <= (first + last - 1) // 2 < stop
+    def _words_in(self, start: int, stop: int) -> list[int]:
+        """Words whose middle is in a span of characters."""
+        first, last = (
+            bisect_left(self.words, place, key=lambda number: sum(self.block.words[number]) - 1)
+            for place in (2 * start, 2 * stop)
+        )
+        return list(self.words[first:last])
 
     def _without_copies(self, spans: Sequence[Span]) -> str:
         """The translation, in which copies of what is protected are blank, except ``spans``."""

@@ -92,7 +92,9 @@ async function copyLink() {
 function showProblem(error) {
   const place = byId("problem");
   place.hidden = !error;
-  place.textContent = error ? error.message : "";
+  // The server counts sentences from 0, people from 1.
+  const counted = (message) => message.replace(/^sentence (\d+):/, (_, rank) => `Sentence ${Number(rank) + 1}:`);
+  place.textContent = error ? counted(error.message) : "";
   if (error && error.status === 403) {
     byId("key-form").hidden = false;
     byId("key").focus();
@@ -150,8 +152,10 @@ async function refresh() {
   byId("status").textContent = "Translating …";
   const begin = performance.now();
   try {
-    await Promise.all([refreshFlat(texts, own.signal), refreshCky(texts, own.signal)]);
+    const tasks = [refreshCky(texts, own.signal), refreshFlat(texts, own.signal)];
+    const failed = (await Promise.allSettled(tasks)).find((one) => one.status === "rejected");
     if (running !== own) return;
+    if (failed) throw failed.reason;
     showProblem(null);
     const seconds = (performance.now() - begin) / 1000;
     const count = texts.length === 1 ? "1 sentence" : `${texts.length} sentences`;

@@ -54,7 +54,8 @@ function alternatives(result) {
   if (!result.alternatives.length) return null;
   const list = make("ol", { class: "alternatives", start: "2", "aria-label": `More ${result.mode} translations` });
   for (const one of result.alternatives) {
-    list.append(make("li", {}, make("span", { class: "text", dir: "auto", text: one.text || "(nothing)" }), chance(one.log_prob)));
+    const text = make("span", { class: "text", dir: "auto", text: one.text || "(nothing)" });
+    list.append(make("li", {}, make("div", {}, text, chance(one.log_prob))));
   }
   return list;
 }

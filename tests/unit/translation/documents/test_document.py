@@ -1,6 +1,7 @@
 """Documents come out as they went in: every tag and placeholder once, white space as it was."""
 
 import re
+import time
 from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -213,6 +214,21 @@ def test_refusals():
         Document.read("<b>" * 200 + "x" + "</b>" * 200, "html")
     with pytest.raises(UserError, match="list of documents"):
         translate_documents(FakeTranslator(), "x")
+
+
+def test_large_documents_take_linear_time():
+    started = time.process_time()
+    translator = FakeTranslator()
+    for text, markup in (
+        ("Das <b>Haus</b> {x}. " * 1_500, "html"),
+        ("<b>Das </b>Haus. " * 1_500, "text"),
+        ("<a>" * 50 + "Haus " * 2_000 + "</a>" * 50, "xml"),
+        ("<i>" * 9_000 + "x", "html"),
+        ("x</i>" * 9_000, "html"),
+        ("<p translate=no>" * 9_000, "html"),
+    ):
+        translated(text, markup, translator)
+    assert time.process_time() - started < 60  # quadratic time would be minutes
 
 
 # ---- properties ----------------------------------------------------------------------------
