@@ -4,13 +4,15 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment svo-sov results fuzz pictures clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-serving svo-sov results fuzz fuzz-serve load pictures clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
 	@echo "make test    set up and run the tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make fuzz    damage directories and make up input, with fresh cases; half an hour"
+	@echo "make fuzz-serve   made-up requests to the server; half an hour"
+	@echo "make load    32 clients of a server for a minute: right answers, and memory that stays"
 	@echo "make bench   all benchmarks except svo-sov; half an hour, on a quiet machine;"
 	@echo "             with MODEL=... SOURCE=... REFERENCE=... bench-translation too"
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
@@ -19,6 +21,7 @@ help:
 	@echo "make bench-startup   the time that commands take to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
+	@echo "make bench-serving   the server against btg translate; a few minutes"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make results   write docs/results.md from the stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
@@ -45,6 +48,12 @@ fuzz: setup
 	HYPOTHESIS_PROFILE=thorough BTG_FUZZ_SEED=$$seed BTG_FUZZ_ROUNDS=$${BTG_FUZZ_ROUNDS:-200} \
 	$(BIN)/python -m pytest tests/integration/test_faults.py tests/integration/test_fuzzed_input.py
 
+fuzz-serve: setup
+	BTG_SCHEMA_EXAMPLES=$${BTG_SCHEMA_EXAMPLES:-300} $(BIN)/python -m pytest tests/integration/test_serve_schema.py
+
+load: setup
+	$(BIN)/python -m benchmarks.load --seconds 60 --clients 32
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,7 +61,7 @@ lint: setup
 
 # All of them, whether or not one misses a bar.
 bench: setup
-	@failed=; for part in grammar training decoding startup $(if $(MODEL),translation); do \
+	@failed=; for part in grammar training decoding startup serving $(if $(MODEL),translation); do \
 	  $(MAKE) bench-$$part || failed="$$failed $$part"; done; \
 	if test -n "$$failed"; then echo "bars missed:$$failed"; exit 1; fi
 
@@ -72,6 +81,10 @@ bench-decoding: setup
 bench-startup: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.startup --output results/startup.json --markdown docs/benchmarks.md
+
+bench-serving: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.serving --threads 1 --output results/serving.json --markdown docs/benchmarks.md
 
 bench-translation: setup
 	mkdir -p results

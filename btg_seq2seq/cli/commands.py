@@ -23,6 +23,7 @@ COMMANDS: dict[str, Command] = {
         "demo": "train on a toy task and show what the grammar adds",
         "train": "train a model from a YAML file",
         "translate": "translate lines of text, with rules that are obeyed",
+        "serve": "models in the browser, and behind APIs that other programs speak",
         "evaluate": "score translations of a test set",
         "tune": "choose decoding settings on a dev set",
         "score": "probability of given translations",

@@ -22,6 +22,12 @@ from btg_seq2seq.console.arguments import (
     read_rule_options,
     tell_unused,
 )
+from btg_seq2seq.console.documents import (
+    add_document_options,
+    are_documents,
+    check_document_options,
+    write_documents,
+)
 from btg_seq2seq.console.lines import (
     Line,
     check_readable,
@@ -43,9 +49,11 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Translate sentences, one per line, as they arrive; a line comes out for every line
 that goes in. Rules say how phrases must be translated: a file has the columns source, target, mode
-(force, prefer or keep) and case (sensitive or insensitive), the last two of which may be missing,
-and several targets are separated by |||. A Moses phrase table is a file of preferred rules. What
-rules could not do is reported on stderr."""
+(force, prefer or keep) and case (sensitive, insensitive or follow), the last two of which may be
+missing, and several targets are separated by |||. A Moses phrase table is a file of preferred
+rules, and glossaries in TBX and TMX are rules too. What rules could not do is reported on stderr.
+Whole documents, and texts with markup or placeholders, are translated with --document and
+--markup."""
 
 PAPER = 100  # columns where there is no terminal
 ADVICE = "; --unused FILE lists all of them"
@@ -55,6 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     """Translate a file or the standard input."""
     options = _parser().parse_args(arguments)
     check_options(options)
+    check_document_options(options)
     check_readable(options.file)
     outputs = {"--output-file": options.output_file, "--unused": options.unused}
     check_outputs(outputs, [options.file, *(options.rules or [])], options.model)
@@ -71,6 +80,10 @@ def main(arguments: Sequence[str]) -> int:
     with Output(options.output_file) as output, output.progress(options.quiet) as bar:
         translator = load_translator(options, messages, uses_grammar=mode != "flat", mode=mode)
         messages.say_all(rules.problems, ADVICE)
+        if are_documents(options):
+            write_documents(options, translator, rules, output, messages, bar)
+            tell_unused(messages, rules, options.unused, ADVICE)
+            return 0
         notices = messages.kind("" if output_format.fields else "; --format jsonl has all")
         task = bar.add_task("translating", total=None)
         for chunk in in_chunks(_lines(options, translator, output_format), options.chunk):
@@ -142,6 +155,7 @@ def _parser() -> OptionParser:
         "and its other fields are kept in JSON output; one with the name of a field that the "
         "output has itself, such as text, is an error",
     )
+    add_document_options(parser)
     add_format_option(parser, TranslatedLine)
     parser.add_argument(
         "--explain",

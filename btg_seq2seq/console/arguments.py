@@ -25,8 +25,8 @@ from btg_seq2seq.options.parser import OptionParser
 from btg_seq2seq.text.bitext import Bitext, write_lines
 from btg_seq2seq.translation.formats import formats_for
 from btg_seq2seq.translation.inputs import Target
-from btg_seq2seq.translation.rules.files import parse_rule, read_rules
-from btg_seq2seq.translation.rules.rules import RuleSet
+from btg_seq2seq.translation.rules.files import parse_rule
+from btg_seq2seq.translation.rules.rules import Rule, RuleSet
 
 if TYPE_CHECKING:
     from btg_seq2seq.translation.translator import Translator
@@ -69,6 +69,19 @@ def command_parser(
         parser.add_argument("--model", metavar="DIRECTORY", help="directory of a trained model")
     else:
         parser.add_argument("model", help="directory of a trained model")
+    add_model_options(parser, decoding=decoding)
+    return parser
+
+
+def many_models_parser(name: str, description: str) -> OptionParser:
+    """A parser for a command that uses any number of models."""
+    parser = CommandParser(f"btg {name}", description=description)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="directory of a trained model")
+    return parser
+
+
+def add_model_options(parser: OptionParser, *, decoding: bool = True) -> None:
+    """Options of every command that uses a model."""
     parser.add_argument("--device", default="cpu", help="where to compute, as torch names it")
     parser.add_argument("--threads", type=int | None, help="threads to compute with")
     parser.add_argument(
@@ -87,7 +100,6 @@ def command_parser(
             default=DecodingSettings.max_length,
             help="most tokens of a line; a longer one is an error",
         )
-    return parser
 
 
 def add_quiet_option(parser: OptionParser) -> None:
@@ -127,9 +139,25 @@ def add_rule_options(parser: OptionParser) -> None:
         action="append",
         metavar="FILE",
         help="rules, one per line: source, target (or several, separated by |||), and if wanted "
-        "mode (force, prefer, keep) and case (sensitive, insensitive), separated by tabs, in .csv "
-        "files by commas; or a Moses phrase table; may be repeated",
+        "mode (force, prefer, keep) and case (sensitive, insensitive, follow), separated by tabs, "
+        "in .csv files by commas; or a Moses phrase table; or a glossary, whose name ends in .tbx "
+        "or .tmx; may be repeated",
     )
+    parser.add_argument(
+        "--case",
+        type=Literal["sensitive", "insensitive", "follow"] | None,
+        help="of rules in files that do not say so themselves. insensitive: upper and lower case "
+        "match alike, as terms of .tbx and .tmx files do unless given; follow: they do, and the "
+        "target is written in the case of the match",
+    )
+    for side in ("source", "target"):
+        parser.add_argument(
+            f"--{side}-language",
+            default="",
+            metavar="CODE",
+            help=f"language of the {side}, such as de, for .tbx and .tmx files with several"
+            + (", and to find sentences in documents" if side == "source" else ""),
+        )
     parser.add_argument(
         "--rule",
         action="append",
@@ -144,10 +172,14 @@ def read_rule_options(options: Namespace) -> RuleSet:
     for text in options.rule or []:
         if not is_utf8(text):
             raise UsageError(f"--rule {text!r} is not UTF-8; convert it, or use --rules FILE")
-    return RuleSet(
-        [rule for path in options.rules or [] for rule in read_rules(path)]
-        + [parse_rule(text, f"--rule {text}") for text in options.rule or []]
-    )
+    rules: list[Rule] = []
+    if options.rules:
+        from btg_seq2seq.translation.glossaries.glossary import read_glossary
+
+        languages = options.source_language, options.target_language
+        for path in options.rules:
+            rules += read_glossary(path, *languages, options.case)
+    return RuleSet(rules + [parse_rule(text, f"--rule {text}") for text in options.rule or []])
 
 
 def check_options(options: Namespace, mode: str | None = None) -> DecodingSettings:

@@ -58,6 +58,26 @@ def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
             raise UserError(f"{name}: line {number + 1} cannot be read: {error}") from error
 
 
+def read_whole(path: str) -> str:
+    """Return a file, or the standard input, as one text with its line ends."""
+    name = name_of(path)
+    try:
+        with _open(path) as stream:
+            content = stream.read(LONGEST_LINE + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{name} cannot be read: {error}") from error
+    if len(content) > LONGEST_LINE:
+        raise UserError(f"{name} has more than {LONGEST_LINE} bytes; split it into documents")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{name}: line {line} is not UTF-8 (byte 0x{content[error.start]:02x}: "
+            f"{error.reason}); convert it, for example with iconv"
+        ) from error
+
+
 def check_readable(*paths: str | None) -> None:
     """An error for a file that is not there, before any work is done."""
     for path in paths:

@@ -45,7 +45,11 @@ class Output:
 
     def write(self, lines: Iterable[str]) -> None:
         """Write lines at once, as UTF-8; ends of lines within one become spaces."""
-        text = "".join(line.replace("\r", " ").replace("\n", " ") + "\n" for line in lines)
+        lines = (line.replace("\r", " ").replace("\n", " ") + "\n" for line in lines)
+        self.write_text("".join(lines))
+
+    def write_text(self, text: str) -> None:
+        """Write a text as it is, as UTF-8."""
         if self._stream is not None:
             self._stream.write(text)
             return

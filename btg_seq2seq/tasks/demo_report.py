@@ -138,6 +138,9 @@ def suggest(console: Console, output: Path, rule: Rule) -> None:
     ]
     train = ["btg", "train", str(output / "btg" / "config.yaml"), "--output", str(output / "own")]
     commands = {
+        "Open the workbench: translate, see derivations and add rules in the browser": shlex.join(
+            ["btg", "serve", model]
+        ),
         "Translate the test sentences": shlex.join(
             ["btg", "translate", model, test, "--mode", "cky"]
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -68,15 +68,30 @@ class PreparedTexts:
         mode: Literal["cky", "rescored"] = "cky",
     ) -> list[Translation]:
         """Translate by the grammar with these rules; see ``Translator.translate``."""
-        check_nbest(nbest, self.settings)
         rule_set = rules if isinstance(rules, RuleSet) else RuleSet(rules)
-        ruled_texts = self._apply(rule_set)
-        results = self._decode(ruled_texts)
+        ranks = range(len(self.sources))
+        translations = self.translate_some(ranks, [rule_set] * len(ranks), nbest, mode)
+        if rule_set is not rules:
+            warn_about(rule_set)
+        return translations
+
+    def translate_some(
+        self,
+        ranks: Sequence[int],
+        rules: Sequence[RuleSet],
+        nbest: int = 1,
+        mode: Literal["cky", "rescored"] = "cky",
+    ) -> list[Translation]:
+        """Translate some of the texts, none of them twice, each with its own rules."""
+        check_nbest(nbest, self.settings)
+        ruled_texts = self._apply(rules, ranks)
+        decoded = self._decode(dict(zip(ranks, ruled_texts, strict=True)))
+        results = [decoded[rank] for rank in ranks]
         ranked_by = ranking_of(self.settings)
         if mode == "rescored":
             ranked_by = "score per token" if self.settings.length_normalised else "score"
             results = self._rescored(ruled_texts, results)
-        translations = [
+        return [
             to_translation(
                 self.translator.writer,
                 _with_ignored(ruled, result),
@@ -89,9 +104,11 @@ class PreparedTexts:
             )
             for ruled, result in zip(ruled_texts, results, strict=True)
         ]
-        if rule_set is not rules:
-            warn_about(rule_set)
-        return translations
+
+    @property
+    def encoded(self) -> list[TokenizedText]:
+        """All that was encoded so far: a text more than once, if rules have cut its units."""
+        return [source for _, source in self._places]
 
     def score(self, targets: Sequence[Target], rules: Iterable[Rule] | RuleSet = ()) -> list[float]:
         """Compute the log-probability with which ``translate`` reports each target.
@@ -103,8 +120,10 @@ class PreparedTexts:
         check_pairs([source.text for source in self.sources], targets)
         for sentence, target in enumerate(targets):
             self.translator.check_target(target, sentence, self.settings)
-        ruled_texts = self._apply(rule_set)
-        results = self._decode(ruled_texts)
+        ranks = range(len(self.sources))
+        ruled_texts = self._apply([rule_set] * len(ranks), ranks)
+        decoded = self._decode(dict(zip(ranks, ruled_texts, strict=True)))
+        results = [decoded[rank] for rank in ranks]
         scores = []
         for ruled, result, target in zip(ruled_texts, results, targets, strict=True):
             strings = {*self.translator.token_strings(target)}
@@ -158,38 +177,49 @@ class PreparedTexts:
         written = TextHypothesis.of(self.translator.writer, ruled, hypothesis)
         return written.tokens in strings and text in (None, written.text)
 
-    def _apply(self, rules: RuleSet) -> list[RuledText]:
-        """Apply rules to all texts."""
+    def _apply(self, rules: Sequence[RuleSet], ranks: Sequence[int]) -> list[RuledText]:
+        """Apply to each text its rules."""
         translator = self.translator
         frame = len(translator.framed([]))
         longest = None if translator.longest is None else translator.longest - frame
-        applier = RuleApplier(translator.reader, translator.writer, rules, longest)
-        return [applier.apply(source) for source in self.sources]
+        appliers = {
+            id(own): RuleApplier(translator.reader, translator.writer, own, longest)
+            for own in rules
+        }
+        return [
+            appliers[id(own)].apply(self.sources[rank])
+            for rank, own in zip(ranks, rules, strict=True)
+        ]
 
-    def encode(self, ranks: Iterable[int], sources: Sequence[TokenizedText]) -> None:
-        """Encode the sentences that are new, or whose tokens have changed."""
-        new = [rank for rank in ranks if (rank, sources[rank]) not in self._places]
+    def encode(self, sources: Mapping[int, TokenizedText]) -> None:
+        """Encode the sentences, by rank, that are new, or whose tokens have changed."""
+        new = {
+            rank: source
+            for rank, source in sources.items()
+            if source.tokens and (rank, source) not in self._places
+        }
         if new:
-            phrases = self.translator.phrases([sources[rank] for rank in new], self.settings)
+            phrases = self.translator.phrases([*new.values()], self.settings)
             group = len(self._groups)
             self._groups.append(prepare(phrases, phrases.grammar, self.settings))
-            for row, rank in enumerate(new):
-                self._places[rank, sources[rank]] = group, row
+            for row, place in enumerate(new.items()):
+                self._places[place] = group, row
 
-    def _decode(self, ruled_texts: Sequence[RuledText]) -> list[CkyResult]:
-        """Find the translations of each sentence under its rules."""
-        results = [CkyResult([]) for _ in ruled_texts]
-        ranks = [rank for rank, ruled in enumerate(ruled_texts) if ruled.source.tokens]
-        self.encode(ranks, [ruled.source for ruled in ruled_texts])
-        places = {rank: self._places[rank, ruled_texts[rank].source] for rank in ranks}
-        for group, prepared in enumerate(self._groups):
-            rows = {row: rank for rank, (own_group, row) in places.items() if own_group == group}
-            if rows:
-                spans = [ruled_texts[rank].spans for rank in rows.values()]
-                # All strings of the chart, since those that read the same are added up.
-                found = prepared.decode(spans, None, list(rows))
-                for rank, result in zip(rows.values(), found, strict=True):
-                    results[rank] = result
+    def _decode(self, ruled_texts: Mapping[int, RuledText]) -> dict[int, CkyResult]:
+        """Find the translations of each sentence, by its rank, under its rules."""
+        results = {rank: CkyResult([]) for rank in ruled_texts}
+        self.encode({rank: ruled.source for rank, ruled in ruled_texts.items()})
+        # Ranks by row, for each group.
+        places: dict[int, dict[int, int]] = {}
+        for rank, ruled in ruled_texts.items():
+            if ruled.source.tokens:
+                group, row = self._places[rank, ruled.source]
+                places.setdefault(group, {})[row] = rank
+        for group, rows in places.items():
+            spans = [ruled_texts[rank].spans for rank in rows.values()]
+            # All strings of the chart, since those that read the same are added up.
+            found = self._groups[group].decode(spans, None, list(rows))
+            results |= zip(rows.values(), found, strict=True)
         return results
 
 

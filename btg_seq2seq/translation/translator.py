@@ -142,7 +142,7 @@ class Translator:
         chosen = self.settings_for("cky", **settings)
         sources = self.read(texts, chosen)
         prepared = PreparedTexts(self, sources, chosen)
-        prepared.encode([rank for rank, source in enumerate(sources) if source.tokens], sources)
+        prepared.encode(dict(enumerate(sources)))
         return prepared
 
     def score(

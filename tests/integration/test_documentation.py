@@ -154,7 +154,8 @@ def test_the_demo_runs_and_its_model_translates(
     assert [part for part in parts if part not in shown] == []
     commands = re.findall(r"^  (btg (?:\\\n|.)*)$", shown, re.MULTILINE)
     lines = [command.replace("\\\n", "") for command in commands]  # as a shell reads them
-    translate, translate_with_rule, train = map(shlex.split, lines)
+    serve, translate, translate_with_rule, train = map(shlex.split, lines)
+    assert serve == ["btg", "serve", str(output / "btg")]
     for command in (translate, translate_with_rule):
         assert main([*command[1:], "--quiet"]) == 0
         assert len(capsys.readouterr().out.splitlines()) == task.test_size

@@ -30,6 +30,7 @@ ORDER: dict[str, set[str]] = {
     "tuning": set(),
     "drawing": {"recombination", "training", "decoding"},
     "tasks": set(),
+    "workbench": {"recombination", "training", "evaluation", "tasks"},
     "console": set(),
     "cli": set(),
 }

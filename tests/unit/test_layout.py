@@ -24,6 +24,8 @@ TESTED_ELSEWHERE = {
     "checks.py": "ranges and choices, through the settings that use them",
     "model/decoding_settings.py": "a dataclass, through the decoders and commands that take it",
     "recombination/settings.py": "a dataclass, in training/settings/test_config.py",
+    "workbench/metrics.py": "counters, in workbench/api/test_own.py",
+    "workbench/api/answers.py": "a description of answers, in workbench/api/test_own.py",
     "training/settings/objective.py": "a dataclass, in training/settings/test_config.py",
     "training/settings/optimisation.py": "a dataclass, in training/settings/test_config.py",
 }

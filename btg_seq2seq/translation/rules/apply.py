@@ -96,8 +96,7 @@ class RuleApplier:
                 )
             ruled.notices.append(f"rule {rule} {fails}: {reason}")
             return
-        texts = (words,) if rule.mode == "keep" else rule.targets
-        choices = dict(self._string(text) for text in texts)
+        choices = dict(self._string(text) for text in rule.targets_for(words))
         choices = {string: target for string, target in choices.items() if target.tokens}
         if not choices:
             ruled.notices.append(f"rule {rule} {fails}: the tokenizer leaves nothing of its target")

@@ -17,7 +17,7 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.words import words_of
 
 RuleMode = Literal["force", "prefer", "keep"]
-CasePolicy = Literal["sensitive", "insensitive"]
+CasePolicy = Literal["sensitive", "insensitive", "follow"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Rule:
         mode: ``"force"``: one of the targets is in the translation, for every occurrence;
             ``"prefer"``: the targets compete with the model's own, with probability 1; ``"keep"``:
             the words of the source are copied, and there is no target.
-        case: ``"sensitive"``, or ``"insensitive"`` to match upper and lower case alike.
+        case: ``"sensitive"``, or ``"insensitive"`` to match upper and lower case alike;
+            ``"follow"`` does so too, and writes the target in the case of the match.
         place: origin of the rule, such as file and line, for messages.
     """
 
@@ -52,7 +53,7 @@ class Rule:
         if self.mode not in get_args(RuleMode):
             raise UserError(f"{where}mode is force, prefer or keep, not {self.mode!r}")
         if self.case not in get_args(CasePolicy):
-            raise UserError(f"{where}case is sensitive or insensitive, not {self.case!r}")
+            raise UserError(f"{where}case is sensitive, insensitive or follow, not {self.case!r}")
         if self.mode == "keep":
             if any(target not in ("", self.source) for target in targets):
                 raise UserError(
@@ -84,6 +85,19 @@ class Rule:
     def targets(self) -> tuple[str, ...]:
         """All targets; none for a rule that keeps the source."""
         return tuple(self.target)
+
+    @property
+    def minds_case(self) -> bool:
+        """True if upper and lower case are different."""
+        return self.case == "sensitive"
+
+    def targets_for(self, words: str) -> tuple[str, ...]:
+        """Return the targets for a match as it is written; a kept source is its own target."""
+        if self.mode == "keep":
+            return (words,)
+        if self.case != "follow":
+            return self.targets
+        return tuple(dict.fromkeys(in_case_of(words, self.source, one) for one in self.targets))
 
     def __str__(self) -> str:
         what = " | ".join(map(repr, self.targets)) or "itself"
@@ -123,9 +137,9 @@ class RuleSet:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
         self.problems: list[str] = []
-        # One trie of words for each case policy: nested dictionaries. The rules that end at a node
-        # are under the key None.
-        self._tries: dict[CasePolicy, dict[Any, Any]] = {"sensitive": {}, "insensitive": {}}
+        # One trie of words for rules that mind case, one for others: nested dictionaries. The
+        # rules that end at a node are under the key None.
+        self._tries: dict[bool, dict[Any, Any]] = {True: {}, False: {}}
         self._matched: set[Rule] = set()
         for rule in [rules] if isinstance(rules, str) else rules:
             if not isinstance(rule, Rule):
@@ -139,8 +153,8 @@ class RuleSet:
         return len(self.rules)
 
     def _add(self, rule: Rule) -> None:
-        node = self._tries[rule.case]
-        for key in _keys(rule.source, rule.case):
+        node = self._tries[rule.minds_case]
+        for key in _keys(rule.source, rule.minds_case):
             node = node.setdefault(key, {})
         known: list[Rule] = node.setdefault(None, [])
         if rule.mode == "prefer":
@@ -158,14 +172,18 @@ class RuleSet:
         """Rules whose source has not been in any text so far."""
         return [rule for rule in self.rules if rule not in self._matched]
 
-    def find(self, text: str) -> tuple[list[Match], list[str]]:
+    def find(self, text: str, kept: Sequence[Match] = ()) -> tuple[list[Match], list[str]]:
         """Find the matches to obey, from left to right, and describe the matches that lose.
+
+        Those in ``kept``, which do not overlap, are obeyed before all others.
 
         Forced and kept matches never overlap: the longest wins, then the leftmost, then the rule
         that is case-sensitive. Preferred matches give way to them, and may overlap each other.
         """
-        kept: list[Match] = []
-        forcing: list[Match] = []  # the kept matches that are not preferred, from left to right
+        kept = list(kept)
+        forcing = sorted(
+            kept, key=lambda match: match.start
+        )  # the kept matches that are not preferred
         notices: list[str] = []
         for match in sorted(self._occurrences(text), key=_precedence):
             self._matched.add(match.rule)
@@ -182,10 +200,10 @@ class RuleSet:
 
     def _occurrences(self, text: str) -> Iterable[Match]:
         words = words_of(text)
-        for case, trie in self._tries.items():
+        for minds_case, trie in self._tries.items():
             if not trie:
                 continue
-            keys = [_key(text[word.start : word.stop], case) for word in words]
+            keys = [_key(text[word.start : word.stop], minds_case) for word in words]
             for first, word in enumerate(words):
                 node = trie.get(keys[first])
                 for last in range(first, len(words)):
@@ -201,23 +219,40 @@ class RuleSet:
 def _precedence(match: Match) -> tuple[bool, int, int, bool]:
     rule = match.rule
     length = match.stop - match.start
-    return (rule.mode == "prefer", -length, match.start, rule.case == "insensitive")
+    return (rule.mode == "prefer", -length, match.start, not rule.minds_case)
 
 
-def _keys(source: str, case: CasePolicy) -> list[str]:
+def _keys(source: str, minds_case: bool) -> list[str]:
     """Path of a rule through the trie; a space before a word is part of its key."""
     keys = []
     for rank, word in enumerate(words_of(source)):
-        key = _key(source[word.start : word.stop], case)
+        key = _key(source[word.start : word.stop], minds_case)
         keys.append(" " + key if rank and word.spaced else key)
     return keys
 
 
-def _key(word: str, case: CasePolicy) -> str:
+def _key(word: str, minds_case: bool) -> str:
     word = unicodedata.normalize("NFC", word)
-    return unicodedata.normalize("NFC", word.casefold()) if case == "insensitive" else word
+    return word if minds_case else unicodedata.normalize("NFC", word.casefold())
 
 
 def _tidy(text: str) -> str:
     """Normalise white space: a rule is part of a line."""
     return " ".join(text.split())
+
+
+def in_case_of(words: str, source: str, target: str) -> str:
+    """Write a target in the case of a match, as far as it differs from that of the rule's source.
+
+    ``STRASSE`` makes ``STREET`` of ``street``; ``Die`` makes ``The`` of ``the``.
+    """
+    if words == source or not words or not source:
+        return target
+    if words.isupper() and not source.isupper() and sum(map(str.isalpha, words)) > 1:
+        return target.upper()
+    if words[0].isupper() and not source[0].isupper():
+        return target[:1].upper() + target[1:]
+    # A word in capitals, such as an abbreviation, stays so.
+    if words[0].islower() and source[0].isupper() and not target[:2].isupper():
+        return target[:1].lower() + target[1:]
+    return target

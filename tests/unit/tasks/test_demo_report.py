@@ -66,4 +66,5 @@ def test_commands_are_not_broken_into_lines(data):
     assert "btg translate 'a directory with spaces/runs/btg' " in text
     rule = demo_report.rule_for(data)
     assert f"--rule '{rule.source}={rule.target[0]}'\n" in text
-    assert text.count("btg ") == 3
+    assert "btg serve 'a directory with spaces/runs/btg'\n" in text
+    assert text.count("btg ") == 4

@@ -60,3 +60,9 @@ def test_nothing_to_do():
     ruled = applied("word", "the dog")
     assert ruled == RuledText(ruled.source)
     assert applied("word", "", Rule("dog", "it")).matches == []
+
+
+def test_targets_follow_the_case_of_the_match():
+    ruled = applied("word", "The DOG", Rule("the dog", "it", case="follow"))
+    (span,) = ruled.spans
+    assert ruled.read(0, span.targets[0])[1] == "It"

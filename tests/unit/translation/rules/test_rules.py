@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btg_seq2seq.translation.rules.rules import Rule, RuleSet
+from btg_seq2seq.translation.rules.rules import Match, Rule, RuleSet, in_case_of
 
 
 def found(rules, text):
@@ -42,6 +42,41 @@ def test_space_is_a_part_of_the_rule():
 def test_case(case, expected):
     matches = found([Rule("Straße", "street", case=case)], "Straße STRASSE straße")
     assert [words for words, _ in matches] == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "source", "target", "expected"),
+    [
+        ("Straße", "straße", "street", "Street"),
+        ("STRASSE", "Straße", "street", "STREET"),
+        ("straße", "Straße", "Street", "street"),
+        ("Straße", "Straße", "street", "street"),
+        ("die Stadt", "Die Stadt", "The city", "the city"),
+        ("usa", "USA", "US", "US"),
+        ("A", "a", "one", "One"),  # a single capital is no word in capitals
+        ("USA", "USA", "states", "states"),
+        ("東京", "東京", "Tokyo", "Tokyo"),
+    ],
+)
+def test_targets_follow_the_case_of_the_match(words, source, target, expected):
+    assert in_case_of(words, source, target) == expected
+    assert Rule(source, target, case="follow").targets_for(words) == (expected,)
+    assert Rule(source, target, case="insensitive").targets_for(words) == (target,)
+
+
+def test_rules_that_follow_match_any_case():
+    assert found([Rule("straße", "street", case="follow")], "Straße STRASSE") == [
+        ("Straße", "street"),
+        ("STRASSE", "street"),
+    ]
+
+
+def test_given_matches_go_first():
+    rules = RuleSet([Rule("a b", "x"), Rule("c", "y")])
+    kept = Match(Rule("b", mode="keep"), 2, 3)
+    matches, notices = rules.find("a b c", [kept])
+    assert [match.rule.source for match in matches] == ["b", "c"]
+    assert len(notices) == 1
 
 
 @pytest.mark.parametrize("case", ["sensitive", "insensitive"])
@@ -197,7 +232,7 @@ def test_a_rule_is_tidy_and_serialisable():
         ({"source": "a"}, "no target; the mode keep copies"),
         ({"source": "a", "target": "b", "mode": "keep"}, "'a' is to be kept as it is, but has"),
         ({"source": "a", "target": "b", "mode": "must"}, "mode is force, prefer or keep"),
-        ({"source": "a", "target": "b", "case": "upper"}, "case is sensitive or insensitive"),
+        ({"source": "a", "target": "b", "case": "upper"}, "case is sensitive, insensitive"),
     ],
 )
 def test_what_is_no_rule(arguments, message):

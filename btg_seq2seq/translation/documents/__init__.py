@@ -1,0 +1,1 @@
+"""Texts as they are: markup, placeholders and sentences, taken apart and put together again."""

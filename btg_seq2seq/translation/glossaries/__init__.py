@@ -1,0 +1,1 @@
+"""Glossaries: rules in the files that translators exchange."""

@@ -1,0 +1,1 @@
+"""One file per API: ours, and those that other programs already speak."""
