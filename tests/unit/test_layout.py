@@ -24,6 +24,7 @@ TESTED_ELSEWHERE = {
     "checks.py": "ranges and choices, through the settings that use them",
     "model/decoding_settings.py": "a dataclass, through the decoders and commands that take it",
     "recombination/settings.py": "a dataclass, in training/settings/test_config.py",
+    "training/files/names.py": "three names, through the files that have them",
     "training/settings/objective.py": "a dataclass, in training/settings/test_config.py",
     "training/settings/optimisation.py": "a dataclass, in training/settings/test_config.py",
 }
