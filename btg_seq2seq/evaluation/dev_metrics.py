@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from transformers import PreTrainedTokenizerBase
 
@@ -46,8 +46,8 @@ class DevMetrics:
         for mode in self.modes if texts else ():
             if mode == "cky" and not model.config.parsers_learned:
                 continue
-            beam = {"beam_size": 1} if mode == "flat" else {}
-            results = translator.translate(texts, mode, **beam)
+            settings: dict[str, Any] = {"beam_size": 1} if mode == "flat" else {}
+            results = translator.translate(texts, mode, **settings)
             scores = text_scores([result.text for result in results], references, self.options)
             prefix = CKY if mode == "cky" else ""
             measures |= {prefix + name: score.value for name, score in scores.items()}

@@ -97,8 +97,9 @@ class OptionParser(ArgumentParser):
     @property
     def synopsis(self) -> str:
         """The command with its files: ``btg align MODEL SOURCE TARGET``."""
+        forms = {"?": "[{}]", "+": "{} ..."}
         files = [
-            f"[{_shown_name(action)}]" if action.nargs == "?" else _shown_name(action)
+            forms.get(str(action.nargs), "{}").format(_shown_name(action))
             for action in self.positionals
         ]
         return " ".join([self.prog, *files])
@@ -168,7 +169,8 @@ class OptionParser(ArgumentParser):
             if action.nargs == "+":
                 many.append((len(files), values))
         self._return_files(files, many)
-        if len(files) > len(self.positionals):
+        takes_many = any(action.nargs == "+" for action in self.positionals)
+        if len(files) > len(self.positionals) and not takes_many:
             extra = " ".join(files[len(self.positionals) :])
             raise UsageError(f"{extra!r} is too much: {self.synopsis}")
         return Given(files, options)

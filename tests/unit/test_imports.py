@@ -28,6 +28,7 @@ ORDER: dict[str, set[str]] = {
     "translation": {"recombination", "training"},
     "evaluation": set(),
     "drawing": {"recombination", "training", "decoding"},
+    "reporting": {"recombination", "decoding"},
     "tasks": set(),
     "console": set(),
     "cli": set(),

@@ -3,3 +3,6 @@
 METRICS_FILE = "metrics.jsonl"  # everything that was logged
 EXAMPLES_FILE = "examples.jsonl"  # dev sentences as they were translated at each evaluation
 ENVIRONMENT_FILE = "environment.jsonl"  # machine and versions, a line for every start
+DATA_FILE = "data.json"  # checksums of the texts
+
+DEV = "eval_"  # prefix of measures of the dev set in the metrics

@@ -69,8 +69,9 @@ from btg_seq2seq.training.files.checkpoints import (
     put_weights,
     readable,
 )
+from btg_seq2seq.training.files.names import DEV
 from btg_seq2seq.training.loop.parameter_groups import parameter_groups
-from btg_seq2seq.training.loop.progress import DEV, EarlyStopping
+from btg_seq2seq.training.loop.progress import EarlyStopping
 from btg_seq2seq.training.loop.sampled_batches import SampledBatches
 from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.loop.term_means import TermMeans

@@ -2,8 +2,8 @@
 
 from tiny_translators import translator_of
 
-from btg_seq2seq.evaluation.dev_examples import DevExamples
 from btg_seq2seq.drawing.drawing import draw
+from btg_seq2seq.evaluation.dev_examples import DevExamples
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.translation import Translation
 

@@ -283,13 +283,13 @@ def test_which_metric_is_better_if_greater(metric, greater):
 def test_a_metric_of_cky_needs_cky_translations_and_trees():
     both = {"metric": "cky_bleu", "translate_dev_modes": ["flat", "cky"]}
     OptimisationConfig(**both).check_metric(has_trees=False)
-    for settings, message in (
+    for values, message in (
         ({"metric": "cky_bleu"}, "add cky to optimisation.translate_dev_modes"),
         ({"metric": "bleu", "translate_dev_modes": ["cky"]}, "add flat to"),
         ({**both, "translate_dev": 0}, "set optimisation.translate_dev to more"),
     ):
         with pytest.raises(ValueError, match=message):
-            OptimisationConfig(**settings).check_metric(has_trees=False)
+            OptimisationConfig(**values).check_metric(has_trees=False)
     for objective in (ObjectiveSettings(flat_weight=1), ObjectiveSettings(flat_steps=10_000)):
         with pytest.raises(ValueError, match="the parsers, which cky needs, learn nothing"):
             TrainConfig("a", objective=objective, optimisation=OptimisationConfig(**both))
