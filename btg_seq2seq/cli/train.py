@@ -101,6 +101,6 @@ def summary(result: TrainResult, config: TrainConfig) -> str:
         [
             f"model: {result.directory} (of step {kept} of {result.steps})",
             f"try it: {reader} {source} | btg translate {result.directory} -",
-            f"curves: tensorboard --logdir {result.directory}",
+            f"see it: btg report {result.directory}",
         ]
     )

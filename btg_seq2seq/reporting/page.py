@@ -43,8 +43,7 @@ def report(runs: Sequence[RunFiles], theme: ThemeName = "auto", made: str = "") 
         raise UserError("there is no run to report on")
     if len(runs) > MOST_RUNS:
         raise UserError(
-            f"{len(runs)} runs are too many for one report: no more than {MOST_RUNS} can be told "
-            "apart"
+            f"{len(runs)} runs are too many for one report: there are colours for {MOST_RUNS}"
         )
     title = "Training report: " + ", ".join(run.name for run in runs)
     sections = [

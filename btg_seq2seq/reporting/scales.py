@@ -31,13 +31,13 @@ def scale_of(values: Iterable[float], *, may_be_logarithmic: bool = False) -> Sc
     low, high = min(known), max(known)
     if may_be_logarithmic and low > 0 and high / low > LOGARITHMIC_FROM:
         return _logarithmic(low, high)
-    if 0 < low <= 0.7 * high or low == high >= 0:
+    is_flat = high - low <= 1e-9 * max(abs(low), abs(high))
+    if 0 < low <= 0.7 * high or (is_flat and high > 0):
         low = 0.0
-    if high < 0 and low < 1.5 * high:
+    elif high < 0 and (low < 1.5 * high or is_flat):
         high = 0.0
-    if low == high:
-        low, high = low - 1, high + 1 if high else 1.0
-        low = max(low, 0.0) if high > 0 else low
+    elif low == high:
+        high = 1.0
     step = _round_step((high - low) / 4)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(step * count for count in range(first, last + 1))
@@ -47,8 +47,8 @@ def scale_of(values: Iterable[float], *, may_be_logarithmic: bool = False) -> Sc
 def steps_scale(last: int) -> Scale:
     """Choose the horizontal axis: steps of training, from 0."""
     last = max(last, 1)
-    step = max(1.0, _round_step(last / 5))
-    ticks = tuple(step * count for count in range(int(last / step + 1e-9) + 1))
+    step = math.ceil(_round_step(last / 5))
+    ticks = tuple(float(tick) for tick in range(0, last + 1, step))
     return Scale(0.0, float(last), ticks)
 
 
