@@ -44,7 +44,6 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True}
 # Names of Python and of other libraries have no pages here, and neither do our own private ones.
 nitpicky = False
 suppress_warnings = ["misc.highlighting_failure"]

@@ -97,7 +97,7 @@ class OptionParser(ArgumentParser):
     @property
     def synopsis(self) -> str:
         """The command with its files: ``btg align MODEL SOURCE TARGET``."""
-        forms = {"?": "[{}]", "+": "{} ..."}
+        forms = {"?": "[{}]", "+": "{} ...", "*": "[{} ...]"}
         files = [
             forms.get(str(action.nargs), "{}").format(_shown_name(action))
             for action in self.positionals
@@ -169,7 +169,7 @@ class OptionParser(ArgumentParser):
             if action.nargs == "+":
                 many.append((len(files), values))
         self._return_files(files, many)
-        takes_many = any(action.nargs == "+" for action in self.positionals)
+        takes_many = any(action.nargs in ("+", "*") for action in self.positionals)
         if len(files) > len(self.positionals) and not takes_many:
             extra = " ".join(files[len(self.positionals) :])
             raise UsageError(f"{extra!r} is too much: {self.synopsis}")

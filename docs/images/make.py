@@ -106,7 +106,13 @@ DEEP = example(
     [6, 0, 5, 1, 4, 2, 3],
 )
 
+PHRASES = example(
+    [("sie hat", "she has"), ("das alte Haus", "the old house"), ("renoviert", "renovated")],
+    [0, 2, 1],
+)
+
 PICTURES: dict[str, Drawing] = {
+    "phrases.svg": PHRASES.draw(),
     "derivation.svg": README.draw(),
     "matrix.svg": README.draw("matrix"),
     "long.svg": LONG.draw(),
