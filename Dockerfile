@@ -1,7 +1,7 @@
 # The server, with a model that is mounted:
 #
 #   docker build -t btg-seq2seq .
-#   docker run --rm -p 8080:8080 -v ./runs/german:/model:ro btg-seq2seq
+#   docker run --rm -p 8000:8000 -v ./runs/german:/model:ro btg-seq2seq
 #
 # It computes on the CPU, and runs as a user without rights. It has no model of its own.
 
@@ -20,8 +20,8 @@ RUN pip install --no-cache-dir --constraint build/constraints.txt \
 
 USER btg
 ENV NUMBA_CACHE_DIR=/home/btg/.cache/numba PYTHONUNBUFFERED=1
-EXPOSE 8080
+EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-    CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/health', timeout=4)"
+    CMD python -c "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/health', timeout=4)"
 ENTRYPOINT ["btg", "serve"]
-CMD ["/model", "--host", "0.0.0.0", "--port", "8080"]
+CMD ["/model", "--host", "0.0.0.0", "--port", "8000"]

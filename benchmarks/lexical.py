@@ -29,7 +29,12 @@ from btg_seq2seq.derivations.lexical import (
     UnitSide,
     WordTables,
 )
-from btg_seq2seq.derivations.lexical.kernels import bitext_kernels, sum_kernels, table_kernels
+from btg_seq2seq.derivations.lexical.kernels import (
+    bitext_kernels,
+    layouts,
+    sum_kernels,
+    table_kernels,
+)
 from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import LOG_MAX
 from btg_seq2seq.tasks.svo_sov import Item, Split, SvoSovConfig, generate
 from btg_seq2seq.text.words import words_of
@@ -95,14 +100,15 @@ def chart_bars(repetitions: int) -> tuple[list[harness.Bar], str]:
     """Time the chart side by side with the two others, at the size of the bars."""
     random = np.random.default_rng(0)
     dense = np.full((UNITS + 1, UNITS + 1, OTHERS + 1, OTHERS + 1), -np.inf)
-    layout, size = bitext_kernels.whole_layout(UNITS, OTHERS + 1)
-    scores = -30 * random.random(size)
+    layout, size = layouts.whole_layout(UNITS, OTHERS + 1)
+    scores = np.full(size, -np.inf)
     for k in range(1, UNITS + 1):
         for i in range(k):
-            here = bitext_kernels.span(i, k)
+            here = layouts.span(i, k)
             for a in range(OTHERS):
                 for c in range(a + 1, OTHERS + 1):
-                    dense[i, k, a, c] = scores[layout.row[here, a] + c]
+                    dense[i, k, a, c] = -30 * random.random()
+                    scores[layout.row[here, a] + c] = dense[i, k, a, c]
     orders, phrases = np.zeros(2), np.zeros((MOST, 4), np.int64)
 
     def chart() -> float:

@@ -23,7 +23,7 @@ def lexical_derivations(
 ) -> DerivationCorpus:
     """Find the most probable derivation of each sentence pair, in units of the tokenizer."""
     frames = Frames.of(tokenizer)
-    corpus = unit_corpus(examples, frames, unit_table(tokenizer))
+    corpus = unit_corpus(examples, tokenizer, unit_table(tokenizer))
     settings = settings or LexicalSettings(draws=0)
     teacher = LexicalTeacher.learn(corpus, settings, threads=threads, track=track)
     taught = teacher.teach(track)

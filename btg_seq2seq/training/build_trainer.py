@@ -85,7 +85,7 @@ def build_trainer(
         dev=dev,
         metrics=metrics,
         recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track, units),
-        taught=taught_batches(config, arguments, model, frames, data, say, track),
+        taught=taught_batches(config, arguments, model, tokenizer, data, say, track),
         sampled=sampled_batches(config, tokenizer, frames, data, units),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transformers import Seq2SeqTrainingArguments
+from transformers import PreTrainedTokenizerBase, Seq2SeqTrainingArguments
 
 from btg_seq2seq.derivations.lexical import (
     LexicalSettings,
@@ -18,7 +18,6 @@ from btg_seq2seq.derivations.lexical import (
 from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text import EncodedBitext
-from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.settings.config import TrainConfig
 
@@ -26,11 +25,23 @@ FOLDER = "teacher"  # in the directory of a run: tables and derivations, for whe
 MOST_DRAWS = 32  # derivations per sentence pair; later epochs use them again
 
 
+def teacher_settings(config: TrainConfig, model: BTGSeq2Seq, epochs: int) -> LexicalSettings:
+    """Settings of the teacher of a run: derivations that the model's parsers can express."""
+    return LexicalSettings(
+        max_segments=model.config.max_segments,
+        max_phrase_length=model.config.max_phrase_length,
+        max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
+        drawn_rate=config.objective.segment_rate,
+        draws=min(epochs, MOST_DRAWS),
+        seed=config.seed,
+    )
+
+
 def taught_batches(
     config: TrainConfig,
     arguments: Seq2SeqTrainingArguments,
     model: BTGSeq2Seq,
-    frames: Frames,
+    tokenizer: PreTrainedTokenizerBase,
     data: EncodedBitext,
     say: Callable[[str], None],
     track: Any,
@@ -46,16 +57,10 @@ def taught_batches(
     epochs = math.ceil(config.optimisation.steps / updates_per_epoch)
 
     def teach() -> TaughtCorpus:
-        settings = LexicalSettings(
-            max_segments=model.config.max_segments,
-            max_phrase_length=model.config.max_phrase_length,
-            max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
-            draws=min(epochs, MOST_DRAWS),
-            seed=config.seed,
-        )
+        settings = teacher_settings(config, model, epochs)
         with arguments.main_process_first(local=False):  # the others read what it has kept
             teacher = LexicalTeacher.learn(
-                unit_corpus(data, frames, model.unit_table),
+                unit_corpus(data, tokenizer, model.unit_table),
                 settings,
                 threads=config.threads or os.cpu_count() or 1,
                 cache=Path(config.output) / FOLDER,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from btg_seq2seq.derivations.lexical.kernels import bitext_kernels as kernels
-from btg_seq2seq.derivations.lexical.kernels import sum_kernels
+from btg_seq2seq.derivations.lexical.kernels import layouts, sum_kernels
 from btg_seq2seq.grammar import Segmentation, Tree
 from btg_seq2seq.grammar.packing import span_count
 
@@ -45,13 +45,17 @@ class BitextChart:
         self.most = min(most, self.units, posts - 1)
         if self.most < 1:
             raise ValueError(f"a derivation has one phrase or more, not {most}")
-        self.layout, _ = kernels.whole_layout(self.units, posts)
-        self._packing = np.broadcast_to(np.triu(np.ones((posts, posts), bool), 1), scores.shape)
-        self.scores = scores[self._packing].astype(np.float64)  # [cells]
+        self.layout, size = layouts.whole_layout(self.units, posts)
+        is_span = np.broadcast_to(np.triu(np.ones((posts, posts), bool), 1), scores.shape)
+        self._dense = np.nonzero(is_span)  # source spans, first and last target posts of cells
+        self._places = self.layout.row[self._dense[:2]] + self._dense[2]
+        self.scores = np.full(size, -np.inf)
+        self.scores[self._places] = scores[self._dense]
+        self._shape = scores.shape
         self.log_orders = np.array(log_orders, dtype=np.float64)
 
     @property
-    def _sizes(self) -> tuple[Floats, kernels.Layout, int, int]:
+    def _sizes(self) -> tuple[Floats, layouts.Layout, int, int]:
         return self.log_orders, self.layout, self.units, self.most
 
     @cached_property
@@ -116,8 +120,8 @@ class BitextChart:
             self._check(int(phrases))
         semiring, leaf, cells, _ = self._sums
         found, _ = sum_kernels.posteriors(semiring, leaf, cells, *self._sizes, weights)
-        result = np.zeros(self._packing.shape)
-        result[self._packing] = found
+        result = np.zeros(self._shape)
+        result[self._dense] = found[self._places]
         return result
 
     def _check(self, phrases: int) -> None:

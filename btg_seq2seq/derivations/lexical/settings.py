@@ -24,6 +24,9 @@ class LexicalSettings:
     segment_rate: float = 0.2
     """Rate of the truncated geometric distribution over numbers of phrases."""
 
+    drawn_rate: float | None = None
+    """The same for drawn derivations, which have two phrases or more. None: ``segment_rate``."""
+
     table_iterations: int = 8
     """Iterations of EM for the word-translation tables."""
 
@@ -58,6 +61,7 @@ class LexicalSettings:
             whole(name, getattr(self, name))
         at_least(1, "max_phrase_length", self.max_phrase_length)
         from_0_to_1("segment_rate", self.segment_rate, ends=False)
+        from_0_to_1("drawn_rate", self.drawn_rate, ends=False)
         true_or_false("agreement", self.agreement)
         finite("concentration", self.concentration, least=1e-9)
         if self.max_units > MOST_UNITS:

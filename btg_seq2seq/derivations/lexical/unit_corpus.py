@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from btg_seq2seq.text.words import words_of
+from btg_seq2seq.text.words import is_punctuation, words_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +25,19 @@ class UnitSide:
     ends: NDArray[np.int64]  # [sentences + 1]: first token of each sentence, and the end
     posts: NDArray[np.int32]  # [all fenceposts]: of units, in tokens; each sentence from 0 on
     post_ends: NDArray[np.int64]  # [sentences + 1]
+    stops: NDArray[np.bool_]  # [sentences]: the last unit is punctuation
 
     @classmethod
-    def of(cls, tokens: Sequence[Sequence[int]], posts: Sequence[Sequence[int]]) -> UnitSide:
-        """Pack sentences: token ids, and fenceposts of units from 0 to the number of tokens."""
+    def of(
+        cls,
+        tokens: Sequence[Sequence[int]],
+        posts: Sequence[Sequence[int]],
+        stops: Sequence[bool] | None = None,
+    ) -> UnitSide:
+        """Pack sentences: token ids, and fenceposts of units from 0 to the number of tokens.
+
+        ``stops`` tells whether the last unit of each sentence is punctuation; by default, none is.
+        """
         for sentence, (row, fence) in enumerate(zip(tokens, posts, strict=True)):
             steps = np.diff(np.asarray(fence))
             if len(fence) == 0 or fence[0] != 0 or fence[-1] != len(row) or (steps < 1).any():
@@ -36,7 +45,12 @@ class UnitSide:
                     f"sentence {sentence}: the fenceposts {list(fence)} do not rise from 0 to "
                     f"{len(row)}, its number of tokens"
                 )
-        return cls(_flat(tokens, np.int64), _ends(tokens), _flat(posts, np.int32), _ends(posts))
+        final = np.zeros(len(tokens), np.bool_) if stops is None else np.array(stops, np.bool_)
+        if final.shape != (len(tokens),):
+            raise ValueError(f"{len(tokens)} sentences but {len(final)} last units")
+        return cls(
+            *(_flat(tokens, np.int64), _ends(tokens), _flat(posts, np.int32), _ends(posts)), final
+        )
 
     @classmethod
     def of_begins(
@@ -53,8 +67,11 @@ class UnitSide:
     def of_words(cls, words: Iterable[Sequence[str]]) -> UnitSide:
         """Pack sentences of words; every word is a token and a unit."""
         vocabulary: dict[str, int] = {}
-        tokens = [[vocabulary.setdefault(word, len(vocabulary)) for word in row] for row in words]
-        return cls.of(tokens, [range(len(row) + 1) for row in tokens])
+        tokens, stops = [], []
+        for row in words:
+            tokens.append([vocabulary.setdefault(word, len(vocabulary)) for word in row])
+            stops.append(len(row) > 0 and is_punctuation(row[-1]))
+        return cls.of(tokens, [range(len(row) + 1) for row in tokens], stops)
 
     @classmethod
     def of_text(cls, lines: Iterable[str]) -> UnitSide:
@@ -103,10 +120,10 @@ class UnitCorpus:
         return np.minimum(shorter, max_segments).clip(min=0)
 
     def digest(self) -> str:
-        """Checksum of all sentences and units."""
+        """Checksum of all sentences, units and full stops."""
         checksum = hashlib.sha256()
         for side in (self.source, self.target):
-            for array in (side.tokens, side.ends, side.posts, side.post_ends):
+            for array in (side.tokens, side.ends, side.posts, side.post_ends, side.stops):
                 checksum.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return checksum.hexdigest()
 

@@ -75,6 +75,22 @@ def splat(typing_context, value):
     return _pack(types.float64), generate
 
 
+@intrinsic
+def added_up(typing_context, value):
+    """The sum of the values of a pack."""
+
+    def generate(context, builder, signature, arguments):
+        parts = [
+            builder.extract_element(arguments[0], ir.IntType(32)(lane)) for lane in range(PACK)
+        ]
+        while len(parts) > 1:
+            half = len(parts) // 2
+            parts = [builder.fadd(x, y) for x, y in zip(parts[:half], parts[half:], strict=True)]
+        return parts[0]
+
+    return types.float64(_pack), generate
+
+
 def _binary(emit):
     @intrinsic
     def operation(typing_context, x, y):

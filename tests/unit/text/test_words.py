@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btg_seq2seq.text.words import words_of
+from btg_seq2seq.text.words import is_punctuation, words_of
 
 
 def words(text):
@@ -37,3 +37,24 @@ def test_words_cover_what_is_not_white_space(text):
     assert "".join(words(text)) == "".join(c for c in text if not c.isspace())
     assert all(word.start == 0 or word.spaced == text[word.start - 1].isspace()
                for word in words_of(text))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (".", True),
+        (" 。", True),
+        ("?!", True),
+        ("…\u0301", True),
+        ("$", True),
+        ("", False),
+        (" ", False),
+        ("a.", False),
+        ("5", False),
+        ("\u0301", False),
+        ("\ufffd", False),
+        ("_", True),
+    ],
+)
+def test_punctuation(text, expected):
+    assert is_punctuation(text) is expected

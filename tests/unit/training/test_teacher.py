@@ -6,6 +6,7 @@ import pytest
 import torch
 from tiny_runs import tiny_bitexts, tiny_config
 
+from btg_seq2seq.derivations.lexical import LexicalSettings, LexicalTeacher
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.training.loop.arguments import training_arguments
 from btg_seq2seq.training.run import train
@@ -65,3 +66,20 @@ def test_the_parsers_learn_from_the_first_step(tmp_path):
     config = taught_config(tmp_path, steps=40, eval_every=40, save_every=40)
     result = train(config, bitexts=tiny_bitexts(), quiet=True)
     assert result.model.config.parsers_learned
+
+
+def test_numbers_of_phrases_are_drawn_as_in_the_objective(tmp_path, monkeypatch):
+    config = taught_config(tmp_path)
+    config = replace(config, objective=replace(config.objective, segment_rate=0.35))
+    seen = []
+    learn = LexicalTeacher.learn
+
+    def spied(corpus, settings, **options):
+        seen.append(settings)
+        return learn(corpus, settings, **options)
+
+    monkeypatch.setattr(LexicalTeacher, "learn", spied)
+    trainer, _ = build(config, tiny_bitexts())
+    assert trainer.taught.draws.count > 0
+    assert seen[0].drawn_rate == 0.35
+    assert seen[0].segment_rate == LexicalSettings.segment_rate

@@ -11,35 +11,29 @@ with weights ``s`` and ``t`` of the two orders. Normal form: the part that comes
 is a leaf or has the other label. A derivation with N phrases needs cells with N - 1 phrases only on
 prefixes and suffixes of the source.
 
-A matrix is packed: of row ``a`` the columns from ``low[span, a]`` to ``high[span, a]`` are kept,
-and column ``c`` is at ``row[span, a] + c``. The layout says which cells exist; pruning narrows it.
+The layout says which cells exist, and where; see ``layouts``. Its rows are whole packs of columns,
+so products are made of vector instructions.
 
 Three semirings share the loops: sums of weights, and sums and maxima of their logarithms.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from btg_seq2seq.derivations.lexical.kernels.layouts import first_pack, span
 from btg_seq2seq.grammar.kernels.compiled import compiled
+from btg_seq2seq.grammar.kernels.packs import (
+    PACK,
+    added_up,
+    load,
+    real_maximum,
+    real_product,
+    real_sum,
+    splat,
+    store,
+)
 
 STRAIGHT, INVERTED, EITHER = 0, 1, 2
 SUM, LOG_SUM, LOG_MAX = 0, 1, 2
-
-
-class Layout(NamedTuple):
-    """The cells that exist, and their places in packed arrays; all ``[spans, posts]``."""
-
-    low: NDArray[np.int32]  # first column of a row
-    high: NDArray[np.int32]  # behind the last column
-    row: NDArray[np.int64]  # place of column 0, were it kept
-
-
-@compiled
-def span(i, k):
-    """Packed index of the source span ``[i, k)``; see ``grammar.packing``."""
-    return k * (k - 1) // 2 + i
 
 
 @compiled
@@ -54,34 +48,48 @@ def log_add(x, y):
 def add_product(semiring, out, left, right, order, layout, places, rows):
     """``out[a, c] += order * sum over b of first[a, b] * second[b, c]`` for ``a < rows``.
 
-    ``places`` are the source spans of the result, of the first and of the second matrix.
+    ``places`` are the source spans of the result, of the first and of the second matrix. Cells in
+    the padding of the result may get some weight, those of the second matrix must have none.
     """
+    if semiring == LOG_SUM:
+        add_log_product(out, left, right, order, layout, places, rows)
+        return
     low, high, row = layout
     whole, one, other = places
+    posts = low.shape[1]
     for a in range(rows):
-        begin, end = low[whole, a], high[whole, a]
+        begin, end = low[one, a], high[one, a]
         if begin >= end:
             continue
         out_row, left_row = row[whole, a], row[one, a]
+        for c in range(first_pack(low[whole, a], posts), high[whole, a], PACK):
+            at = (out_row + c) // PACK
+            result = load(out, at)
+            for b in range(begin, min(end, c + PACK - 1)):
+                if low[other, b] < c + PACK and high[other, b] > c:
+                    seconds = load(right, (row[other, b] + c) // PACK)
+                    weight = left[left_row + b]
+                    if semiring == SUM:
+                        result = real_sum(result, real_product(splat(weight * order), seconds))
+                    else:
+                        result = real_maximum(real_sum(splat(weight + order), seconds), result)
+            store(out, at, result)
+
+
+@compiled
+def add_log_product(out, left, right, order, layout, places, rows):
+    """The same for sums of logarithms."""
+    low, high, row = layout
+    whole, one, other = places
+    for a in range(rows):
+        out_row, left_row = row[whole, a], row[one, a]
         for b in range(low[one, a], high[one, a]):
-            first, last = max(begin, low[other, b]), min(end, high[other, b])
-            if first >= last:
-                continue
-            weight = left[left_row + b]
+            weight = left[left_row + b] + order
             right_row = row[other, b]
-            if semiring == SUM:
-                weight *= order
-                if weight != 0.0:
-                    for c in range(first, last):
-                        out[out_row + c] += weight * right[right_row + c]
-            elif weight > -np.inf:
-                weight += order
-                if semiring == LOG_MAX:
-                    for c in range(first, last):
-                        out[out_row + c] = max(out[out_row + c], weight + right[right_row + c])
-                else:
-                    for c in range(first, last):
-                        out[out_row + c] = log_add(out[out_row + c], weight + right[right_row + c])
+            if weight > -np.inf:
+                first, last = max(low[whole, a], low[other, b]), min(high[whole, a], high[other, b])
+                for c in range(first, last):
+                    out[out_row + c] = log_add(out[out_row + c], weight + right[right_row + c])
 
 
 @compiled
@@ -158,32 +166,45 @@ def fill(semiring, leaf, cells, orders, layout, units, most):
 
 @compiled
 def add_gradients(semiring, outer, left, right, to_left, to_right, order, layout, places, rows):
-    """Backward of ``add_product``, for sums."""
+    """Backward of ``add_product``, for sums. The padding of ``outer`` has no weight."""
+    if semiring == LOG_SUM:
+        add_log_gradients(outer, left, right, to_left, to_right, order, layout, places, rows)
+        return
+    low, high, row = layout
+    whole, one, other = places
+    posts = low.shape[1]
+    for a in range(rows):
+        begin, end = first_pack(low[whole, a], posts), high[whole, a]
+        out_row, left_row = row[whole, a], row[one, a]
+        for b in range(low[one, a], high[one, a]):
+            weight = left[left_row + b]
+            if weight == 0.0:
+                # A first part without weight is in no derivation; nor is its own gradient used.
+                continue
+            weights, total = splat(weight * order), splat(0.0)
+            right_row = row[other, b]
+            first, last = max(begin, first_pack(low[other, b], posts)), min(end, high[other, b])
+            for c in range(first, last, PACK):
+                outers = load(outer, (out_row + c) // PACK)
+                at = (right_row + c) // PACK
+                total = real_sum(total, real_product(outers, load(right, at)))
+                store(to_right, at, real_sum(load(to_right, at), real_product(weights, outers)))
+            to_left[left_row + b] += order * added_up(total)
+
+
+@compiled
+def add_log_gradients(outer, left, right, to_left, to_right, order, layout, places, rows):
+    """The same for sums of logarithms."""
     low, high, row = layout
     whole, one, other = places
     for a in range(rows):
-        begin, end = low[whole, a], high[whole, a]
-        if begin >= end:
-            continue
         out_row, left_row = row[whole, a], row[one, a]
         for b in range(low[one, a], high[one, a]):
-            first, last = max(begin, low[other, b]), min(end, high[other, b])
-            if first >= last:
-                continue
             weight = left[left_row + b]
             right_row = row[other, b]
-            if semiring == SUM:
-                if weight == 0.0:
-                    # A first part without weight is in no derivation; nor is its own gradient used.
-                    continue
-                weight *= order
-                total = 0.0
-                for c in range(first, last):
-                    total += outer[out_row + c] * right[right_row + c]
-                    to_right[right_row + c] += weight * outer[out_row + c]
-                to_left[left_row + b] += order * total
-            elif weight > -np.inf:
+            if weight > -np.inf:
                 total = to_left[left_row + b]
+                first, last = max(low[whole, a], low[other, b]), min(high[whole, a], high[other, b])
                 for c in range(first, last):
                     at = right_row + c
                     total = log_add(total, order + outer[out_row + c] + right[at])
@@ -349,26 +370,3 @@ def log_tree_weight(leaf, layout, phrases):
                     ahead[c] = log_add(ahead[c], reached[a] + leaf[row[here, a] + c])
         reached, ahead = ahead, reached
     return reached[posts - 1]
-
-
-@compiled
-def whole_layout(units, posts):
-    """The layout of all cells, and their number."""
-    spans = units * (units + 1) // 2
-    low, high = np.zeros((spans, posts), np.int32), np.zeros((spans, posts), np.int32)
-    for here in range(spans):
-        for a in range(posts):
-            low[here, a], high[here, a] = a + 1, posts
-    return packed(low, high)
-
-
-@compiled
-def packed(low, high):
-    """The layout with these columns, and the number of cells."""
-    row = np.zeros(low.shape, np.int64)
-    size = 0
-    for here in range(low.shape[0]):
-        for a in range(low.shape[1]):
-            row[here, a] = size - low[here, a]
-            size += max(high[here, a] - low[here, a], 0)
-    return Layout(low, high, row), size

@@ -15,9 +15,8 @@ from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import (
     descend,
     log_add,
     log_tree_weight,
-    span,
-    whole_layout,
 )
+from btg_seq2seq.derivations.lexical.kernels.layouts import span, whole_layout
 from btg_seq2seq.derivations.lexical.kernels.phrase_kernels import (
     lexical_scores,
     link_matrices,
@@ -36,9 +35,9 @@ from btg_seq2seq.grammar.kernels.compiled import compiled
 EMPTY = 0.02  # share of the empty word
 UNKNOWN = 1e-7  # frequency of a word that the tables do not know
 FOUND = 1e-5  # least probability of a phrase pair to be listed
-ROOM = 150_000  # cells of a pruned chart
+ROOM = 360_000  # cells of a pruned chart, with their padding
 SEEN = 1e-6  # smaller counts are none
-TIED = 0.1  # last units that translate each other with at least this probability stay together
+TIED = 0.1  # full stops that translate each other with at least this probability stay together
 
 
 class Text(NamedTuple):
@@ -48,6 +47,7 @@ class Text(NamedTuple):
     ends: NDArray[np.int64]
     posts: NDArray[np.int32]
     post_ends: NDArray[np.int64]
+    stops: NDArray[np.bool_]  # whether a sentence ends in punctuation
     rates: NDArray[np.float64]  # frequencies of words
     empty: NDArray[np.float64]  # translations of the empty word
 
@@ -141,7 +141,8 @@ def scored(sentence, source, target, entries, recurring, grammar):
                 at = layout.row[here, a] + c
                 scores[at] = log_add(scores[at], np.log(count))
     scores -= np.log(grammar.total + grammar.concentration)
-    if links[:, x_posts[-2] :, y_posts[-2] :].min() > TIED:
+    has_stops = source.stops[sentence] and target.stops[sentence]
+    if has_stops and links[:, x_posts[-2] :, y_posts[-2] :].min() > TIED:
         tie_ends(scores, layout, units)
     return units, layout, scores
 

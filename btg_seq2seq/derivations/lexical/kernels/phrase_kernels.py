@@ -6,7 +6,7 @@ written word by word and each target word by a word of it, or the other way roun
 
 import numpy as np
 
-from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import packed, span
+from btg_seq2seq.derivations.lexical.kernels.layouts import packed, span
 from btg_seq2seq.derivations.lexical.kernels.table_kernels import find
 from btg_seq2seq.grammar.kernels.compiled import compiled
 
@@ -69,7 +69,7 @@ def lexical_scores(layout, size, forward, backward, rates):
     """
     low, high, row = layout
     source_rates, target_rates = rates
-    scores = np.zeros(size)
+    scores = np.full(size, -np.inf)
     goes_on, stop = np.log1p(-STOP), 2 * np.log(STOP)
     for k in range(1, len(source_rates)):
         for i in range(k):

@@ -16,8 +16,8 @@ from btg_seq2seq.derivations.lexical.kernels.bitext_kernels import (
     descend,
     fill,
     outside,
-    span,
 )
+from btg_seq2seq.derivations.lexical.kernels.layouts import span
 from btg_seq2seq.grammar.kernels.compiled import compiled
 
 LARGEST, SMALLEST = np.exp(600.0), np.exp(-500.0)
@@ -61,7 +61,7 @@ def unit_shares(scores, layout, units, phrases):
 def reduced(scores, layout, units, source, target):
     """Weights of phrase pairs without the shares of their units."""
     low, high, row = layout
-    leaf = np.empty(len(scores))
+    leaf = np.zeros(len(scores))
     for k in range(1, units + 1):
         for i in range(k):
             here = span(i, k)

@@ -12,6 +12,7 @@ from btg_seq2seq.errors import UserError
         ("max_segments", 0),
         ("max_phrase_length", 0),
         ("segment_rate", 1.0),
+        ("drawn_rate", 0.0),
         ("table_iterations", 0),
         ("phrase_iterations", -1),
         ("concentration", 0.0),

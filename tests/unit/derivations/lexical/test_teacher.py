@@ -34,7 +34,8 @@ def toy_corpus(sentences=14, seed=0, longest=6):
         ]
         tokens[3] = []
         begins = [(random.random(len(row)) < 0.8).tolist() for row in tokens]
-        sides.append(UnitSide.of_begins(tokens, begins))
+        stops = random.random(sentences) < 0.8
+        sides.append(replace(UnitSide.of_begins(tokens, begins), stops=stops))
     return UnitCorpus(*sides)
 
 
@@ -84,7 +85,7 @@ def phrase_score(teacher, sentence, i, k, a, c):
 
 
 def dense_scores(teacher, sentence):
-    units, layout, scores = corpus_kernels.scored(sentence, *teacher._inputs[:-1])
+    units, layout, scores = corpus_kernels.scored(sentence, *teacher._inputs)
     posts = layout.low.shape[1]
     dense = np.full((units * (units + 1) // 2, posts, posts), -np.inf)
     for here in range(len(dense)):
@@ -97,6 +98,8 @@ def dense_scores(teacher, sentence):
 def parts_ends(teacher, sentence, k, c):
     """Tell whether a phrase pair has the last unit of one side only, though these are tied."""
     corpus = teacher.corpus
+    if not (corpus.source.stops[sentence] and corpus.target.stops[sentence]):
+        return False
     units, others = (side.units[sentence] for side in (corpus.source, corpus.target))
     last = tokens_of(corpus.source, sentence, units - 1, units)
     other = tokens_of(corpus.target, sentence, others - 1, others)
@@ -305,7 +308,7 @@ def test_very_long_sentences_fit_the_room():
     lines = [[*row, " ".join(row)] for row in words]
     settings = replace(SETTINGS, phrase_iterations=0)
     teacher = LexicalTeacher.learn(UnitCorpus.of_text(*lines), settings)
-    _, _, scores = corpus_kernels.scored(60, *teacher._inputs[:-1])
+    _, _, scores = corpus_kernels.scored(60, *teacher._inputs)
     assert len(scores) <= corpus_kernels.ROOM
     taught = teacher.teach()
     assert taught.without_derivation == 0
@@ -335,3 +338,48 @@ def test_full_stops_do_not_drift():
         for draw in range(taught.count):
             for pair in taught.drawn_derivation(sentence, draw).phrases:
                 assert (pair.source[1] == 3) == (pair.target[1] == 3)
+
+
+def test_last_words_are_no_full_stops():
+    """The last words of both sides are not tied, even if they translate each other."""
+    teacher = LexicalTeacher.learn(UnitCorpus.of_text(["a b c"] * 2, ["x y c"] * 2), SETTINGS)
+    assert np.isfinite(dense_scores(teacher, 0)[-1, 0, 1])
+    tied = LexicalTeacher.learn(UnitCorpus.of_text(["a b !"] * 2, ["x y ?"] * 2), SETTINGS)
+    assert dense_scores(tied, 0)[-1, 0, 1] == -np.inf
+
+
+@pytest.mark.parametrize(("rate", "most_frequent"), [(0.01, 3), (0.99, 2)])
+def test_draws_may_have_a_rate_of_their_own(corpus, teacher, rate, most_frequent):
+    """It changes how often numbers of phrases are drawn, and nothing else."""
+    settings = replace(SETTINGS, drawn_rate=rate, draws=200)
+    taught = replace(teacher, settings=settings).teach()
+    np.testing.assert_array_equal(taught.best, teacher.teach().best)
+    sentence = int(np.flatnonzero(corpus.most_phrases(3) == 3)[0])
+    drawn = [taught.drawn_derivation(sentence, draw) for draw in range(200)]
+    counts = np.bincount([len(one.phrases) for one in drawn], minlength=4)
+    assert counts.argmax() == most_frequent
+    chart = BitextChart(dense_scores(teacher, sentence), 3, teacher.log_orders)
+    for draw, derivation in enumerate(drawn[:20]):
+        expected = chart.tree_log_prob(derivation.tree)
+        assert taught.log_density(sentence, draw) == pytest.approx(expected, abs=1e-5)
+
+
+def test_long_pairs_learn_from_short_ones(monkeypatch):
+    """Recurring phrase pairs come from short sentence pairs, and are looked for in long ones."""
+    corpus = toy_corpus(80)
+    monkeypatch.setattr(module, "LEARNED_SIZE", 6)
+    monkeypatch.setattr(module, "LEARNED_PAIRS", 2)
+    teacher = LexicalTeacher.learn(corpus, SETTINGS)
+    sizes = corpus.source.units * corpus.target.units
+    assert (sizes[teacher._is_used] > 6).any()
+    counts = teacher.counts
+    sentences = np.repeat(np.arange(len(corpus)), np.diff(counts.ends))
+    is_long = sizes[sentences] > 6
+    assert is_long.any()
+    assert (counts.expected[is_long] == 0).all()
+    for place in np.flatnonzero(is_long):
+        i, k, a, c = counts.cells[place]
+        score = phrase_score(teacher, sentences[place], i, k, a, c)
+        assert np.isfinite(score)
+    monkeypatch.setattr(module, "LEARNED_PAIRS", len(corpus))
+    assert LexicalTeacher.learn(corpus, SETTINGS)._is_learned.sum() == teacher._is_used.sum()

@@ -44,3 +44,14 @@ def test_the_digest_depends_on_tokens_and_units():
 def test_most_phrases():
     corpus = UnitCorpus.of_text(["a b c", "a", ""], ["x y", "x y z", "x"])
     np.testing.assert_array_equal(corpus.most_phrases(2), [2, 1, 0])
+
+
+def test_sentences_that_end_in_punctuation():
+    side = UnitSide.of_text(["a cat .", "a cat", "", "猫。", 'he said "no"', "a 5"])
+    assert side.stops.tolist() == [True, False, False, True, True, False]
+    plain = UnitSide.of([[1]], [[0, 1]])
+    assert plain.stops.tolist() == [False]
+    marked = UnitSide.of([[1]], [[0, 1]], [True])
+    assert UnitCorpus(plain, plain).digest() != UnitCorpus(plain, marked).digest()
+    with pytest.raises(ValueError, match="1 sentences but 2 last units"):
+        UnitSide.of([[1]], [[0, 1]], [True, False])
