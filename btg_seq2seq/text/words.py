@@ -26,11 +26,8 @@ UNSPACED = (
     (0xFF66, 0xFF9F),
     (0x20000, 0x3FFFF),
 )
-<<<<<<< HEAD
 SPACING_MARKS = "\u0e33\u0eb3"  # am of Thai and Lao: letters to Unicode, but never without one
-=======
 UNREADABLE = "\ufffd"  # stands for bytes that are no character
->>>>>>> main
 NON_JOINER, JOINER = "\u200c", "\u200d"  # within words of Persian, Indic scripts and emoji
 SKIN_TONES = range(0x1F3FB, 0x1F400)  # change the emoji before them
 REGIONAL_INDICATORS = range(0x1F1E6, 0x1F200)  # two of these letters are a flag
