@@ -10,7 +10,7 @@ IMAGES = Path(__file__).parents[1] / "docs" / "images"
 _spec = importlib.util.spec_from_file_location("docs_images", IMAGES / "make.py")
 made = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(made)
-example, PICTURES = made.example, made.PICTURES
+example, PICTURES, FIGURES = made.example, made.PICTURES, made.FIGURES
 
 HOSTILE = example(
     [

@@ -22,6 +22,7 @@ COMMANDS: dict[str, Command] = {
     for name, description in {
         "demo": "train on a toy task and show what the grammar adds",
         "train": "train a model from a YAML file",
+        "report": "a page about one or several training runs",
         "translate": "translate lines of text, with rules that are obeyed",
         "serve": "models in the browser, and behind APIs that other programs speak",
         "evaluate": "score translations of a test set",

@@ -54,9 +54,11 @@ def _train(config: TrainConfig, options: Namespace) -> int:
         result = run.train(
             config,
             metrics=DevMetrics(
-                config.optimisation.translate_dev, config.optimisation.bleu_tokenizer
+                config.optimisation.translate_dev,
+                config.optimisation.bleu_tokenizer,
+                config.optimisation.translate_dev_modes,
             ),
-            examples=DevExamples(),
+            examples=DevExamples(modes=config.optimisation.translate_dev_modes),
             resume=options.resume,
             overwrite=options.overwrite,
             quiet=options.quiet,
@@ -99,6 +101,6 @@ def summary(result: TrainResult, config: TrainConfig) -> str:
         [
             f"model: {result.directory} (of step {kept} of {result.steps})",
             f"try it: {reader} {source} | btg translate {result.directory} -",
-            f"curves: tensorboard --logdir {result.directory}",
+            f"see it: btg report {result.directory}",
         ]
     )

@@ -48,8 +48,11 @@ class Drawing:
         hover = hover_rules(self.theme, len(self.diagram.pairs))
         return self.svg_with(style_sheet(self.theme) + hover)
 
-    def svg_with(self, style: str, name: str | None = None) -> str:
-        """Write the picture with a style sheet; ``name`` starts its ids, unique in a page."""
+    def svg_with(self, style: str, name: str | None = None, smallest: float | None = None) -> str:
+        """Write the picture with a style sheet; ``name`` starts its ids, unique in a page.
+
+        ``smallest`` is the share of its size to which a page may shrink it.
+        """
         view = VIEWS[self.view](self.diagram)
         title, description = title_of(self.diagram), description_of(self.diagram)
         name = name or f"btg-{zlib.crc32(f'{self.view} {title} {description}'.encode()):08x}"
@@ -70,6 +73,7 @@ class Drawing:
             viewBox=f"0 0 {round(view.width)} {round(view.height)}",
             width=round(view.width),
             height=round(view.height),
+            style=f"min-width:{round(view.width * smallest)}px" if smallest else None,
             role="img",
             aria_labelledby=f"{name}-title {name}-desc",
             class_=scope_of(self.theme),

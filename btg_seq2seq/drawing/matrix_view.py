@@ -17,6 +17,7 @@ from btg_seq2seq.drawing.diagram import Diagram, Part
 from btg_seq2seq.drawing.fonts import font_family, text_width, wrap
 from btg_seq2seq.drawing.svg import element, escaped, group, path
 from btg_seq2seq.errors import UserError
+from btg_seq2seq.text.words import is_unspaced
 
 SIZE = 15  # of the font
 CELL = 30
@@ -24,6 +25,7 @@ MARGIN = 26
 LONGEST_LABEL = 190.0
 ANGLE = 50  # degrees of the labels at the top, where words are wider than a cell
 MOST_WORDS = 150  # on each side
+MOST_JOINED = 8  # characters of a script without spaces in one row or column
 
 Range = tuple[int, int]
 
@@ -38,11 +40,13 @@ class MatrixView:
         self.diagram = diagram
         self.colours = assigned(diagram.target_order)
         pairs = diagram.pairs
-        self.rows = _ranges([len(pair.source_words) for pair in pairs])
-        in_order = _ranges([len(pairs[rank].target_words) for rank in diagram.target_order])
+        above = [joined_words(pair.source_words) for pair in pairs]
+        below = [joined_words(pairs[rank].target_words) for rank in diagram.target_order]
+        self.rows = _ranges([len(words) for words in above])
+        in_order = _ranges([len(words) for words in below])
         self.columns = dict(zip(diagram.target_order, in_order, strict=True))
-        sources = [word for pair in pairs for word in pair.source_words]
-        targets = [word for rank in diagram.target_order for word in pairs[rank].target_words]
+        sources = [word for words in above for word in words]
+        targets = [word for words in below for word in words]
         for side, words in (("source", sources), ("translation", targets)):
             if len(words) > MOST_WORDS:
                 raise UserError(
@@ -182,6 +186,22 @@ class MatrixView:
                 class_="b" if self._is_turned else None,
                 font_family=family,
             )
+
+
+def joined_words(words: Sequence[str]) -> list[str]:
+    """Join characters of scripts without spaces, which are words of their own, into short runs."""
+    runs: list[list[str]] = []
+    for word in words:
+        if runs and is_unspaced(runs[-1][-1], word):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    labels = []
+    for run in runs:
+        pieces = -(-len(run) // MOST_JOINED)
+        ends = [round(len(run) * piece / pieces) for piece in range(pieces + 1)]
+        labels += ["".join(run[start:stop]) for start, stop in pairwise(ends)]
+    return labels
 
 
 def _ranges(counts: Sequence[int]) -> list[Range]:

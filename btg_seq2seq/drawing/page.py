@@ -90,10 +90,8 @@ def _section(drawing: Drawing, number: int, *, numbered: bool) -> str:
 
 
 def _picture(drawing: Drawing, number: int) -> str:
-    svg = drawing.svg_with("", f"picture-{number}-{drawing.view}")
     # It shrinks to seven tenths of its size on small screens, then scrolls.
-    width = int(svg.partition(' width="')[2].partition('"')[0])
-    svg = svg.replace("<svg ", f'<svg style="min-width:{round(width * 0.7)}px" ', 1)
+    svg = drawing.svg_with("", f"picture-{number}-{drawing.view}", smallest=0.7)
     label = f"{SUMMARIES[drawing.view]} of derivation {number}"
     return f'<div class="picture" tabindex="0" role="group" aria-label="{label}">{svg}</div>\n'
 

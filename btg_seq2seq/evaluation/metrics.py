@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
 PARSERS = ("posterior", "prior")  # with and without the target in sight
+CKY = "cky_"  # begins the names of measures of cky translations
 
 
 @dataclass(frozen=True)
@@ -130,10 +131,11 @@ TREE_METRICS: dict[str, TreeMetric] = {}
 
 
 def register_metric(metric: Metric) -> None:
-    """Add a metric of translations; its name becomes a value of ``optimisation.metric``."""
+    """Add a metric of translations; ``NAME`` and ``cky_NAME`` become ``optimisation.metric``."""
     if metric.name in {*METRICS, *TREE_METRICS}:
         raise UserError(f"there is another metric of the name {metric.name!r}")
     register_measure(Measure(metric.name, metric.greater_is_better, "translations"))
+    register_measure(Measure(CKY + metric.name, metric.greater_is_better, "cky translations"))
     METRICS[metric.name] = metric
 
 

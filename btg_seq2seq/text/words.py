@@ -26,6 +26,7 @@ UNSPACED = (
     (0xFF66, 0xFF9F),
     (0x20000, 0x3FFFF),
 )
+SPACING_MARKS = "\u0e33\u0eb3"  # am of Thai and Lao: letters to Unicode, but never without one
 UNREADABLE = "\ufffd"  # stands for bytes that are no character
 NON_JOINER, JOINER = "\u200c", "\u200d"  # within words of Persian, Indic scripts and emoji
 SKIN_TONES = range(0x1F3FB, 0x1F400)  # change the emoji before them
@@ -47,7 +48,7 @@ def kind_of(character: str) -> Kind:
         return "space"
     code = ord(character)
     is_joiner = character in (NON_JOINER, JOINER) or code in SKIN_TONES
-    if is_joiner or unicodedata.category(character)[0] == "M":
+    if is_joiner or character in SPACING_MARKS or unicodedata.category(character)[0] == "M":
         return "mark"
     if not character.isalnum() and character != "_" and code not in REGIONAL_INDICATORS:
         return "other"

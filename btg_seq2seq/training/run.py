@@ -21,9 +21,11 @@ from btg_seq2seq.training.build_trainer import build_trainer
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.files.checkpoints import Checkpoints, readable
 from btg_seq2seq.training.files.directory import check_directory, prepare_directory
+from btg_seq2seq.training.files.environment import environment, write_environment
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.finish import TrainResult, finish
 from btg_seq2seq.training.loop.arguments import check_processes, training_arguments, wait
+from btg_seq2seq.training.loop.follow_parsers import FollowParsers
 from btg_seq2seq.training.loop.progress import (
     AtFirstStep,
     EarlyStopping,
@@ -61,8 +63,8 @@ def train(
         bitexts: data in memory; by default, the files of the settings are read.
         metrics: measures the model on the dev set, beside its loss: ``DevMetrics`` of
             ``btg_seq2seq.evaluation.dev_metrics``, or your own.
-        examples: translates dev sentences to be shown at each evaluation: ``DevExamples`` of
-            ``btg_seq2seq.evaluation.dev_examples``, or your own.
+        examples: translates dev sentences to be shown and saved at each evaluation:
+            ``DevExamples`` of ``btg_seq2seq.evaluation.dev_examples``, or your own.
         callbacks: more callbacks of Hugging Face's trainer.
         resume: continue the run in the directory, if there is one.
         overwrite: remove the run in the directory.
@@ -103,6 +105,8 @@ def train(
         def begin() -> None:
             prepare_directory(directory, config, bitexts, overwrite)
             trainer.add_callback(tensorboard(directory, state.global_step if state else None))
+            described = environment(arguments.device, arguments.world_size)
+            write_environment(directory, state.global_step if state else 0, described)
 
         # Not earlier: settings that do not work, or a checkpoint that cannot be read, must not
         # cost the old run.
@@ -112,7 +116,7 @@ def train(
             trainer.add_callback(AtFirstStep(begin))
         wait(arguments)
         stop = StopOnSignal(say)
-        for callback in [stop, LogBeforeSaving(), *callbacks]:
+        for callback in [stop, FollowParsers(), LogBeforeSaving(), *callbacks]:
             trainer.add_callback(callback)
         if config.optimisation.patience is not None:
             trainer.add_callback(EarlyStopping(config.optimisation.patience))
@@ -120,9 +124,9 @@ def train(
             trainer.add_callback(MetricsFile(directory))
         if progress is not None:
             trainer.add_callback(progress)
-            if examples is not None and trainer.dev is not None:
-                dev = trainer.dev
-                trainer.add_callback(ShowExamples(examples, trainer.tokenizer, dev, say))
+        if is_main and examples is not None and trainer.dev is not None:
+            dev, tokenizer = trainer.dev, trainer.tokenizer
+            trainer.add_callback(ShowExamples(examples, tokenizer, dev, say, directory))
 
         if state is not None and _is_complete(state, config):
             say(f"all steps were done before, up to step {state.global_step}")

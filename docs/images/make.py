@@ -5,6 +5,7 @@ A test compares them with the files. The sentences are made up; no model is need
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from btg_seq2seq.grammar import Tree
 from btg_seq2seq.translation.translation import TextDerivation, TextPhrase
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from figures import FIGURES  # noqa: E402  beside this file
 
 
 def example(
@@ -84,12 +87,32 @@ ARABIC = example(
 HEBREW = example(
     [("קנה", "اشترى"), ("האיש הזקן", "الرجل العجوز"), ("ספר חדש", "كتابا جديدا")], [0, 2, 1]
 )
+THAI = example(
+    [
+        ("เมื่อวานนี้", "yesterday"),
+        ("แม่ของฉัน", "my mother"),
+        ("ทำอาหาร", "cooked"),
+        ("อร่อยมาก", "a delicious meal"),
+    ],
+    [1, 2, 3, 0],
+    spaces=("", " "),
+)
+CHEROKEE = example(
+    [("ᎠᏍᎦᏯ", "the man"), ("ᏎᎷ", "the corn"), ("ᎠᎩᏍᎬ", "is eating")],  # noqa: RUF001
+    [0, 2, 1],
+)
 DEEP = example(
     [(word, word.upper()) for word in ["one", "two", "three", "four", "five", "six", "seven"]],
     [6, 0, 5, 1, 4, 2, 3],
 )
 
+PHRASES = example(
+    [("sie hat", "she has"), ("das alte Haus", "the old house"), ("renoviert", "renovated")],
+    [0, 2, 1],
+)
+
 PICTURES: dict[str, Drawing] = {
+    "phrases.svg": PHRASES.draw(),
     "derivation.svg": README.draw(),
     "matrix.svg": README.draw("matrix"),
     "long.svg": LONG.draw(),
@@ -98,9 +121,15 @@ PICTURES: dict[str, Drawing] = {
     "deep.svg": DEEP.draw(),
     "japanese.svg": JAPANESE.draw(),
     "arabic.svg": ARABIC.draw(),
+    "japanese-matrix.svg": JAPANESE.draw("matrix"),
+    "arabic-matrix.svg": ARABIC.draw("matrix"),
     "hebrew-arabic.svg": HEBREW.draw(),
+    "thai.svg": THAI.draw(),
+    "cherokee.svg": CHEROKEE.draw(),
 }
 
 if __name__ == "__main__":
     for name, drawing in PICTURES.items():
         drawing.save(HERE / name)
+    for name, figure in FIGURES.items():
+        (HERE / name).write_text(figure.svg, encoding="utf-8")

@@ -29,6 +29,7 @@ ORDER: dict[str, set[str]] = {
     "evaluation": set(),
     "tuning": set(),
     "drawing": {"recombination", "training", "decoding"},
+    "reporting": {"recombination", "decoding"},
     "tasks": set(),
     "workbench": {"recombination", "training", "evaluation", "tasks"},
     "console": set(),

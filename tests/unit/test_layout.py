@@ -26,6 +26,7 @@ TESTED_ELSEWHERE = {
     "recombination/settings.py": "a dataclass, in training/settings/test_config.py",
     "workbench/metrics.py": "counters, in workbench/api/test_own.py",
     "workbench/api/answers.py": "a description of answers, in workbench/api/test_own.py",
+    "training/files/names.py": "three names, through the files that have them",
     "training/settings/objective.py": "a dataclass, in training/settings/test_config.py",
     "training/settings/optimisation.py": "a dataclass, in training/settings/test_config.py",
 }

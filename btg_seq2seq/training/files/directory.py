@@ -15,13 +15,18 @@ from btg_seq2seq.opening import read_json
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.files.checkpoints import FOLDER, UNFINISHED, Checkpoints
-from btg_seq2seq.training.loop.progress import METRICS_FILE
+from btg_seq2seq.training.files.names import (
+    DATA_FILE,
+    ENVIRONMENT_FILE,
+    EXAMPLES_FILE,
+    METRICS_FILE,
+)
 from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
 
-DATA_FILE = "data.json"  # checksums of the texts
 # All that a run writes into its directory, the model and the tokenizer under names of Hugging
 # Face's; nothing else is ever removed from it.
-WRITTEN = [FOLDER, "teacher", "tensorboard", METRICS_FILE, CONFIG_FILE, DATA_FILE]
+WRITTEN = [FOLDER, "teacher", "tensorboard", CONFIG_FILE, DATA_FILE]
+WRITTEN += [METRICS_FILE, EXAMPLES_FILE, ENVIRONMENT_FILE]
 WRITTEN += [MANIFEST_FILE, DECODING_FILE, TUNED_FILE, LEXICAL_FILE]
 WRITTEN += ["config.json", "generation_config.json"]
 WRITTEN += ["model.safetensors"]

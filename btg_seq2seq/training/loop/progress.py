@@ -33,8 +33,8 @@ from transformers import EarlyStoppingCallback, TrainerCallback, TrainerControl,
 from transformers.integrations.integration_utils import TensorBoardCallback
 from transformers.utils import logging
 
-DEV = "eval_"  # prefix of measures of the dev set
-METRICS_FILE = "metrics.jsonl"
+from btg_seq2seq.training.files.names import DEV, METRICS_FILE
+
 SECONDS_BETWEEN_LINES = 60.0
 # The tree statistic is the first of these that is known: right trees in percent, or nats.
 TREE_STATISTICS = ("posterior_trees", "tree_entropy")

@@ -69,8 +69,9 @@ from btg_seq2seq.training.files.checkpoints import (
     put_weights,
     readable,
 )
+from btg_seq2seq.training.files.names import DEV
 from btg_seq2seq.training.loop.parameter_groups import parameter_groups
-from btg_seq2seq.training.loop.progress import DEV, EarlyStopping
+from btg_seq2seq.training.loop.progress import EarlyStopping
 from btg_seq2seq.training.loop.sampled_batches import SampledBatches
 from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.loop.term_means import TermMeans
@@ -323,17 +324,18 @@ class BTGTrainer(Seq2SeqTrainer):
         return {name: float(value) for name, value in {**means.take(), **measured[0]}.items()}
 
     def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
-        name = DEV + self.optimisation.metric
-        if name not in metrics:
+        name, untaught = DEV + self.optimisation.metric, first_parser_step(self.objective.settings)
+        # A model whose parsers will learn, but have not, is not the best, however it translates.
+        counts = not self.state.global_step <= untaught < self.args.max_steps
+        if counts and name not in metrics:
             measures = (name.removeprefix(DEV) for name in metrics if name.startswith(DEV))
             known = ", ".join(sorted(measures))
             raise UserError(
                 f"optimisation.metric is {self.optimisation.metric!r}, but the dev set is measured "
                 f"by {known}"
             )
-        is_best, untaught = False, first_parser_step(self.objective.settings)
-        # A model whose parsers will learn, but have not, is not the best, however it translates.
-        if not self.state.global_step <= untaught < self.args.max_steps:
+        is_best = False
+        if counts:
             is_best = super()._determine_best_metric(metrics, trial)
             if metrics[name] == self.state.best_metric:  # of equals the last: it has learned more
                 self.state.best_global_step, is_best = self.state.global_step, True

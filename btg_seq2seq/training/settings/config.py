@@ -29,7 +29,7 @@ from btg_seq2seq.training.objective.phases import (
     phase_at,
 )
 from btg_seq2seq.training.settings.data import DataConfig, TokenizerConfig
-from btg_seq2seq.training.settings.measures import needs_translations
+from btg_seq2seq.training.settings.measures import MEASURES, needs_translations
 from btg_seq2seq.training.settings.model import DecodingConfig, ModelConfig
 from btg_seq2seq.training.settings.objective import ObjectiveSettings
 from btg_seq2seq.training.settings.optimisation import ENDING_SCHEDULES, OptimisationConfig
@@ -53,6 +53,7 @@ MAY_CHANGE = {
     "optimisation.save_every",
     "optimisation.log_every",
     "optimisation.translate_dev",
+    "optimisation.translate_dev_modes",
     "optimisation.patience",
     "optimisation.final",
     "optimisation.average_checkpoints",
@@ -130,6 +131,7 @@ class TrainConfig:
             steps = UNIFORM_STEPS if self.parsers_must_wait else 0
             self.objective = replace(self.objective, uniform_steps=steps)
         self._check_recombination()
+        self._check_metric()
 
     @property
     def needs_teacher(self) -> bool:
@@ -173,6 +175,16 @@ class TrainConfig:
                 f"recombination.start is {start}, but until step {untaught} (objective.flat_steps "
                 "and uniform_steps) the parsers do not learn, and their trees would be random: "
                 "start some hundred steps later"
+            )
+
+    def _check_metric(self) -> None:
+        """Refuse to choose the best checkpoint by a chart that will never be used."""
+        metric = self.optimisation.metric
+        learns = self.learns_trees and first_parser_step(self.objective) < self.optimisation.steps
+        if metric in MEASURES and MEASURES[metric].needs == "cky translations" and not learns:
+            raise UserError(
+                f"optimisation.metric is {metric}, but the parsers, which cky needs, learn nothing "
+                "with these settings: choose a metric of flat translations"
             )
 
     def save(self, directory: str | Path) -> None:

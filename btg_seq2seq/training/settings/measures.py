@@ -16,12 +16,13 @@ from btg_seq2seq.errors import UserError
 class Measure:
     """A quantity with a name, measured in every evaluation during training.
 
-    ``needs``: ``"translations"`` of dev sentences, gold ``"trees"``, or ``None`` for a loss.
+    ``needs``: ``"translations"`` of dev sentences, those of ``"cky translations"``, gold
+    ``"trees"``, or ``None`` for a loss.
     """
 
     name: str
     greater_is_better: bool = True
-    needs: Literal["translations", "trees"] | None = None
+    needs: Literal["translations", "cky translations", "trees"] | None = None
 
 
 # In every evaluation; other terms of the loss depend on the estimator and the step.
@@ -57,7 +58,7 @@ def measured_by_training(name: str) -> bool:
 def needs_translations(name: str) -> bool:
     """Tell measures of translations; one that is not registered may be one, unless it is a loss."""
     if name in MEASURES:
-        return MEASURES[name].needs == "translations"
+        return MEASURES[name].needs in ("translations", "cky translations")
     return not _is_loss(name)
 
 

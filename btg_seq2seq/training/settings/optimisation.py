@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from btg_seq2seq.checks import at_least, from_0_to_1
@@ -84,6 +84,11 @@ class OptimisationConfig:
     """Sentences of the dev set that ``btg train`` translates in every evaluation (flat, greedily)
     to measure bleu, chrf and exact_match; 0: none."""
 
+    translate_dev_modes: list[Literal["flat", "cky"]] = field(default_factory=lambda: ["flat"])
+    """Modes in which they are translated. ``[flat, cky]`` measures cky_bleu, cky_chrf and
+    cky_exact_match too, once the parsers have learned. Cky takes many times as long: choose a
+    smaller translate_dev."""
+
     bleu_tokenizer: str | None = None
     """sacreBLEU's tokenizer for bleu, such as ``13a``, ``zh``, ``char``, or ``none`` for a target
     whose words are separated by spaces already. Defaults to one that suits the script of the dev
@@ -91,8 +96,9 @@ class OptimisationConfig:
 
     metric: str = "loss"
     """Measure that chooses the best checkpoint: ``loss``, ``flat`` (log-loss of whole sentences per
-    token), a metric of translations (``bleu``, ``chrf``, ``exact_match``) or, with gold trees of
-    the dev set, ``posterior_trees`` or ``prior_trees``. Evaluations before the parsers learn
+    token), a metric of translations (``bleu``, ``chrf``, ``exact_match``; ``cky_bleu`` and so on
+    with translate_dev_modes) or, with gold trees of the dev set, ``posterior_trees`` or
+    ``prior_trees``. Evaluations before the parsers learn
     (objective.flat_steps, uniform_steps) do not count."""
 
     patience: int | None = None
@@ -118,6 +124,9 @@ class OptimisationConfig:
             at_least(1, f"optimisation.{name}", getattr(self, name))
         for name in ("clip", "weight_decay", "warmup", "translate_dev"):
             at_least(0, f"optimisation.{name}", getattr(self, name))
+        modes = self.translate_dev_modes
+        if not modes or len(set(modes)) < len(modes):
+            raise UserError("optimisation.translate_dev_modes must be [flat], [cky] or [flat, cky]")
         from_0_to_1("optimisation.label_smoothing", self.label_smoothing)
         from_0_to_1("optimisation.ema", self.ema, ends=False)
         for name in ("learning_rate", "parser_learning_rate"):
@@ -133,10 +142,16 @@ class OptimisationConfig:
                 f"optimisation.metric is {self.metric}, which not every evaluation measures; "
                 f"choose one of {', '.join(MEASURES)}{did_you_mean(self.metric, MEASURES)}"
             )
-        if measure.needs == "translations" and not self.translate_dev:
+        mode = {"translations": "flat", "cky translations": "cky"}.get(measure.needs or "")
+        if mode and not self.translate_dev:
             raise UserError(
                 f"optimisation.metric is {self.metric}, which needs translations of the dev set: "
                 "set optimisation.translate_dev to more than 0"
+            )
+        if mode and mode not in self.translate_dev_modes:
+            raise UserError(
+                f"optimisation.metric is {self.metric}, which needs {mode} translations of the dev "
+                f"set: add {mode} to optimisation.translate_dev_modes"
             )
         if measure.needs == "trees" and not has_trees:
             raise UserError(f"optimisation.metric is {self.metric}, which needs data.dev_trees")

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
-from pictures import HOSTILE, IMAGES, PICTURES, example, translations
+from pictures import FIGURES, HOSTILE, IMAGES, PICTURES, example, translations
 
 from btg_seq2seq import Translation
 from btg_seq2seq.drawing.drawing import Drawing, draw
@@ -14,13 +14,15 @@ README = PICTURES["derivation.svg"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", [*PICTURES, *FIGURES])
 def test_the_pictures_of_the_documentation_are_made_by_this_code(name):
-    assert (IMAGES / name).read_text(encoding="utf-8") == PICTURES[name].svg, "run make pictures"
+    made = {**PICTURES, **FIGURES}[name].svg
+    assert (IMAGES / name).read_text(encoding="utf-8") == made, "run make pictures"
+    ElementTree.fromstring(made)
 
 
 def test_there_are_no_other_pictures():
-    assert {path.name for path in IMAGES.glob("*.svg")} == {*PICTURES}
+    assert {path.name for path in IMAGES.glob("*.svg")} == {*PICTURES, *FIGURES}
 
 
 @pytest.mark.parametrize("view", ["tree", "matrix"])

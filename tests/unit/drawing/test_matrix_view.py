@@ -7,7 +7,7 @@ from hypothesis import given
 from pictures import HOSTILE, PICTURES, example, translations
 
 from btg_seq2seq.drawing.drawing import draw
-from btg_seq2seq.drawing.matrix_view import CELL, MOST_WORDS, MatrixView
+from btg_seq2seq.drawing.matrix_view import CELL, MOST_WORDS, MatrixView, joined_words
 from btg_seq2seq.errors import UserError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -54,7 +54,7 @@ def test_blocks_tile_rows_and_columns(translation):
     view = MatrixView(drawing.diagram)
     found = blocks(drawing)
     assert len(found) == len(drawing.diagram.pairs)
-    rows = sum(len(pair.source_words) for pair in drawing.diagram.pairs)
+    rows = sum(len(joined_words(pair.source_words)) for pair in drawing.diagram.pairs)
     assert rows == len(view.source_labels)
     assert view.width > view.left + CELL * len(view.target_labels)
     if all(pair.source_words and pair.target_words for pair in drawing.diagram.pairs):
@@ -62,9 +62,16 @@ def test_blocks_tile_rows_and_columns(translation):
         assert sorted(covered) == [*range(rows)]
 
 
-def test_scripts_without_spaces_have_a_row_for_each_character():
+def test_scripts_without_spaces_have_a_row_for_each_phrase():
     view = MatrixView(PICTURES["japanese.svg"].diagram)
-    assert view.source_labels[:3] == ["彼", "女", "は"]
+    assert view.source_labels == ["彼女は", "古い家を", "改装した"]
+
+
+def test_long_phrases_without_spaces_have_several_rows():
+    assert joined_words([*"一二三四五六七八九", "(", *"十一", "x", "y"]) == [
+        *("一二三四", "五六七八九", "(", "十一", "x", "y")
+    ]
+    assert joined_words([]) == []
 
 
 def test_it_is_bounded():

@@ -50,3 +50,12 @@ def test_the_first_sentences_are_translated(model, monkeypatch):
 def test_a_tokenizer_that_there_is_not():
     with pytest.raises(ValueError, match="sacreBLEU has no tokenizer 'words'"):
         DevMetrics(1, "words")
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_both_modes_once_the_parsers_have_learned(model, learned, monkeypatch):
+    transducer, tokenizer = model
+    monkeypatch.setattr(transducer.config, "parsers_learned", learned)
+    measures = DevMetrics(1, modes=["flat", "cky"])(transducer, tokenizer, Bitext(SOURCE, TARGET))
+    cky = {f"cky_{name}" for name in METRICS}
+    assert set(measures) == {*METRICS} | (cky if learned else set())

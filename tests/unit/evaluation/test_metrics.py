@@ -63,6 +63,8 @@ def test_every_metric_can_choose_the_best_checkpoint():
     for name, metric in METRICS.items():
         assert MEASURES[name].greater_is_better == metric.greater_is_better
         assert MEASURES[name].needs == "translations"
+        assert MEASURES[f"cky_{name}"].greater_is_better == metric.greater_is_better
+        assert MEASURES[f"cky_{name}"].needs == "cky translations"
     assert MEASURES["posterior_trees"].needs == MEASURES["prior_trees"].needs == "trees"
 
 

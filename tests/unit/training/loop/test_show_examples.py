@@ -1,11 +1,15 @@
 """Example translations while a model is trained."""
 
+import json
+
+import pytest
 import torch
 from tiny_runs import tiny_bitext, tiny_bitexts, tiny_config
 
 from btg_seq2seq.evaluation.dev_examples import DevExamples
 from btg_seq2seq.training.loop.show_examples import DevExample
 from btg_seq2seq.training.run import train
+from btg_seq2seq.translation.translation import Translation
 
 
 def test_two_examples_at_each_evaluation(tmp_path, capsys):
@@ -24,6 +28,12 @@ def test_two_examples_at_each_evaluation(tmp_path, capsys):
     assert lines.index(derivations[0]) > next(
         place for place, line in enumerate(lines) if line.startswith("step 4/4  dev")
     )
+    saved = [json.loads(line) for line in (tmp_path / "shown/examples.jsonl").open()]
+    assert [(one["step"], one["number"]) for one in saved] == [
+        (step, number) for step in (2, 4) for number in (1, 2, 3, 4)
+    ]
+    assert [one["derivation"] is None for one in saved] == [True] * 4 + [False] * 4
+    assert Translation.from_json(saved[-1]).source == tiny_bitext("dev", 4).source[3]
     config.output = str(tmp_path / "quiet")
     alone = train(config, bitexts=tiny_bitexts(), quiet=True)
     for name, weight in alone.model.state_dict().items():
@@ -32,3 +42,36 @@ def test_two_examples_at_each_evaluation(tmp_path, capsys):
 
 def test_examples_without_a_derivation():
     assert list(DevExample("a b", "c").lines) == ["  source       a b", "  translation  c"]
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_a_killed_run_goes_on_with_the_same_examples(tmp_path, monkeypatch):
+    """What it wrote after its checkpoint, half a line included, is written again."""
+
+    def config(name):
+        return tiny_config(tmp_path / name, flat=True, steps=6, eval_every=2, save_every=3)
+
+    def run(name, examples, **options):
+        train(config(name), bitexts=tiny_bitexts(), examples=examples, quiet=True, **options)
+        return (tmp_path / name / "examples.jsonl").read_bytes()
+
+    class Fails(DevExamples):
+        calls = 0
+
+        def __call__(self, *given):
+            self.calls += 1
+            if self.calls == 3:
+                raise KilledError
+            return super().__call__(*given)
+
+    whole = run("whole", DevExamples())
+    with pytest.raises(KilledError):
+        run("run", Fails())
+    with (tmp_path / "run" / "examples.jsonl").open("ab") as file:
+        file.write(b'{"step": 5}\n{"step": 4, "sour')
+    assert run("run", DevExamples(), resume=True) == whole
+    starts = [json.loads(line) for line in (tmp_path / "run" / "environment.jsonl").open()]
+    assert [start["step"] for start in starts] == [0, 4]

@@ -8,6 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from btg_seq2seq.evaluation import metrics  # noqa: F401  makes the names of metrics known
 from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.training.settings.config import (
     UNIFORM_STEPS,
@@ -126,6 +127,8 @@ def test_a_file_that_is_not_there(tmp_path):
         (DataConfig, {"max_length": 1}, "max_length must be 2 or more"),
         (OptimisationConfig, {"batch_size": 3, "batch_tokens": 4}, "one of the two"),
         (OptimisationConfig, {"steps": 0}, "steps must be 1 or more"),
+        (OptimisationConfig, {"translate_dev_modes": []}, "translate_dev_modes must be"),
+        (OptimisationConfig, {"translate_dev_modes": ["cky"] * 2}, "translate_dev_modes must be"),
         (OptimisationConfig, {"clip": -1}, "clip must be 0 or more"),
         (OptimisationConfig, {"learning_rate": 0}, "learning_rate must be more than 0"),
         (ModelConfig, {"backbone": "a", "init_from": "b"}, "not both"),
@@ -296,6 +299,21 @@ def test_what_the_best_checkpoint_is_chosen_by_may_not_change(metric, may_change
 )
 def test_which_metric_is_better_if_greater(metric, greater):
     assert OptimisationConfig(metric=metric).greater_is_better == greater
+
+
+def test_a_metric_of_cky_needs_cky_translations_and_trees():
+    both = {"metric": "cky_bleu", "translate_dev_modes": ["flat", "cky"]}
+    OptimisationConfig(**both).check_metric(has_trees=False)
+    for values, message in (
+        ({"metric": "cky_bleu"}, "add cky to optimisation.translate_dev_modes"),
+        ({"metric": "bleu", "translate_dev_modes": ["cky"]}, "add flat to"),
+        ({**both, "translate_dev": 0}, "set optimisation.translate_dev to more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            OptimisationConfig(**values).check_metric(has_trees=False)
+    for objective in (ObjectiveSettings(flat_weight=1), ObjectiveSettings(flat_steps=10_000)):
+        with pytest.raises(ValueError, match="the parsers, which cky needs, learn nothing"):
+            TrainConfig("a", objective=objective, optimisation=OptimisationConfig(**both))
 
 
 def test_every_field_has_a_help_text(capsys):

@@ -15,6 +15,7 @@ from btg_seq2seq.training.settings.measures import (
 @pytest.fixture
 def registered(monkeypatch):
     monkeypatch.setitem(MEASURES, "wer", Measure("wer", False, "translations"))
+    monkeypatch.setitem(MEASURES, "cky_wer", Measure("cky_wer", False, "cky translations"))
     monkeypatch.setitem(MEASURES, "brackets", Measure("brackets", True, "trees"))
 
 
@@ -26,6 +27,7 @@ def registered(monkeypatch):
         ("cut_loss", False, True, False),  # a term: known by its name
         ("phrases", False, True, False),
         ("wer", False, False, True),
+        ("cky_wer", False, False, True),
         ("brackets", True, False, False),
         ("my_own", True, False, True),  # not registered: it may be of translations
     ],
