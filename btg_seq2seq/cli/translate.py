@@ -54,7 +54,8 @@ ADVICE = "; --unused FILE lists all of them"
 def main(arguments: Sequence[str]) -> int:
     """Translate a file or the standard input."""
     options = _parser().parse_args(arguments)
-    check_options(options)
+    has_rules = options.rules or options.rule
+    check_options(options, options.mode or ("cky" if options.explain or has_rules else "flat"))
     check_readable(options.file)
     outputs = {"--output-file": options.output_file, "--unused": options.unused}
     check_outputs(outputs, [options.file, *(options.rules or [])], options.model)
