@@ -62,7 +62,8 @@ ADVICE = "; --unused FILE lists all of them"
 def main(arguments: Sequence[str]) -> int:
     """Translate a file or the standard input."""
     options = _parser().parse_args(arguments)
-    check_options(options)
+    has_rules = options.rules or options.rule
+    check_options(options, options.mode or ("cky" if options.explain or has_rules else "flat"))
     check_document_options(options)
     check_readable(options.file)
     outputs = {"--output-file": options.output_file, "--unused": options.unused}
