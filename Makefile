@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment svo-sov results fuzz pictures clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-rules svo-sov results fuzz pictures clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-startup   the time that commands take to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
+	@echo "make bench-rules MODEL=... SOURCE=... REFERENCE=...   rules taken from references; minutes"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make results   write docs/results.md from the stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
@@ -80,6 +81,10 @@ bench-translation: setup
 bench-alignment: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.alignment $(GOLD) --output results/alignment.json --markdown docs/lexical.md
+
+bench-rules: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.rules $(MODEL) $(SOURCE) $(REFERENCE) --output results/rules.json
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md
