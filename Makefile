@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-serving svo-sov results fuzz fuzz-serve load pictures docs clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-rules bench-serving svo-sov results fuzz fuzz-serve load pictures docs clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
 	@echo "make bench-serving   the server against btg translate; a few minutes"
+	@echo "make bench-rules MODEL=... SOURCE=... REFERENCE=...   rules taken from references; minutes"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make results   write docs/results.md from the stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
@@ -94,6 +95,10 @@ bench-translation: setup
 bench-alignment: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.alignment $(GOLD) --output results/alignment.json --markdown docs/lexical.md
+
+bench-rules: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.rules $(MODEL) $(SOURCE) $(REFERENCE) --output results/rules.json
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md

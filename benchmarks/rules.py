@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from btg_seq2seq import biparse
+from btg_seq2seq.derivations.lexical import LexicalSettings
 from btg_seq2seq.evaluation.metrics import MetricOptions, text_scores
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.text.words import words_of
@@ -28,6 +29,7 @@ from btg_seq2seq.translation.translator import Translator
 HEADER = ["translation", "rules obeyed", "BLEU", "chrF", "seconds", "x without rules"]
 SATISFACTION_BAR = 100.0
 LONGEST = 4  # words of a rule
+PHRASES = 6  # that a sentence is cut into
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def reference_phrases(
     sources, targets = list(held_out.source), list(held_out.target)
     if more is not None:
         sources, targets = [*sources, *more.source], [*targets, *more.target]
-    parsed = biparse(sources, targets)
+    settings = LexicalSettings(max_segments=PHRASES, draws=0)
+    parsed = biparse(sources, targets, settings, segments=PHRASES)
     counts = Counter(word for text in sources for word in _words(text))
     found = []
     for row, (source, reference) in enumerate(zip(held_out.source, held_out.target, strict=True)):

@@ -110,7 +110,9 @@ def recorded(config: TrainConfig) -> dict[str, Any]:
     values = asdict(config)
     values.pop("output")
     values.pop("threads")
-    values.pop("data")
+    values["data"] = {
+        name: values["data"][name] for name in ("max_pairs", "max_length", "too_long")
+    }
     values["model"].pop("init_from")
     values["tokenizer"].pop("path")
     result: dict[str, Any] = json.loads(json.dumps(values))

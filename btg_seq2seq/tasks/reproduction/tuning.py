@@ -43,6 +43,7 @@ def tune_mode(
     """Choose the settings of a mode, unless that was done before, and save them with the model."""
     if mode in translator.tuned.modes:
         return
+    say(f"tuning {mode} on {len(dev)} dev sentences")
     result = tune(
         translator,
         dev.source,
