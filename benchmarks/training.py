@@ -15,6 +15,8 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -29,6 +31,7 @@ from btg_seq2seq.model.reading import Pair
 from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.text.batches import IGNORED, parts_of
 from btg_seq2seq.training import BTGObjective, ObjectiveSettings
+from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.objective.phases import Step
 from btg_seq2seq.training.settings.optimisation import OptimisationConfig
 
@@ -36,6 +39,7 @@ HEADER = ["step", "seconds", "x plain", "floor, x plain", "bar, x plain", "memor
 VOCABULARY = 8000
 PAPER = ObjectiveSettings(estimator="paper", baseline="self-critical", samples=1)
 ROBUST = ObjectiveSettings(estimator="robust")
+TAUGHT = ObjectiveSettings(estimator="robust", teacher="lexical")
 
 
 def passes(encoder: float, decoder: float) -> dict[str, float]:
@@ -55,6 +59,7 @@ def passes(encoder: float, decoder: float) -> dict[str, float]:
         "paper, sentence states, in one piece": sentence,
         "paper, phrases alone, in one piece": alone,
         "robust": 3 * once + once + samples + 6 * once,  # no gradient of the reversed pass
+        "taught": 3 * once + TAUGHT.taught_share * (once + 6 * once),
     }
 
 
@@ -62,6 +67,7 @@ BARS = {
     "paper, sentence states": 3.0,
     "paper, phrases alone": 3.6,
     "robust": 6.0,
+    "taught": 2.0,
 }
 IN_ONE_PIECE = ("paper, sentence states, in one piece", "paper, phrases alone, in one piece")
 MEMORY = ("plain", "plain, in parts", *BARS, *IN_ONE_PIECE)
@@ -86,6 +92,38 @@ def make_batch(size: int) -> dict[str, Tensor]:
     return {"input_ids": source, "attention_mask": (source != 0).long(), "labels": target}
 
 
+class EvenDraws:
+    """Derivations of a teacher's shape: as many phrases as possible, of about equal length."""
+
+    count = 1
+
+    def __init__(self, batch: dict[str, Tensor], segments: int) -> None:
+        self.lengths = torch.stack(
+            [batch["attention_mask"].sum(1) - 1, (batch["labels"] != IGNORED).sum(1) - 1], 1
+        ).tolist()
+        self.segments = segments
+
+    def phrases(self, position: int, draw: int) -> list[tuple[int, ...]]:
+        """Phrase pairs in target order."""
+        posts = [
+            [length * n // self.segments for n in range(self.segments + 1)]
+            for length in self.lengths[position]
+        ]
+        return [(*source, *target) for source, target in zip(*map(pairwise, posts), strict=True)]
+
+    def log_density(self, position: int, draw: int) -> float:
+        """Not used by a step that is taught."""
+        return 0.0
+
+
+def make_taught(batch: dict[str, Tensor], segments: int) -> dict[str, Any]:
+    """Give a batch the derivations of a teacher, as training does."""
+    index = torch.arange(len(batch["labels"]))
+    examples = SimpleNamespace(index=index.tolist())
+    teach = partial(EvenDraws, batch, segments)
+    return TaughtBatches(TAUGHT, teach, examples, 1, 0, segments)(batch | {"index": index}, 0)  # type: ignore[arg-type]
+
+
 def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[str, Any]:
     """Steps by name, and the pieces of which the floor is made."""
     backbone = model.backbone
@@ -101,11 +139,17 @@ def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[
                 loss = share * backbone.model(**part, use_cache=False).loss
             loss.backward()
 
-    def step(settings: ObjectiveSettings, encoding: str, parts: int = PARTS) -> Callable[[], None]:
+    def step(
+        settings: ObjectiveSettings,
+        encoding: str,
+        parts: int = PARTS,
+        batch: dict[str, Any] = batch,
+    ) -> Callable[[], None]:
         def call() -> None:
             model.zero_grad()
             model.config.phrase_encoding = encoding
             model.objective = BTGObjective(settings)
+            model.objective.step = 0
             for part in parts_of(batch, parts):
                 with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
                     loss = model(**part, num_items_in_batch=tokens).loss
@@ -134,6 +178,7 @@ def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[
         "paper, sentence states": step(PAPER, "sentence"),
         "paper, phrases alone": step(PAPER, "alone"),
         "robust": step(ROBUST, "alone"),
+        "taught": step(TAUGHT, "alone", batch=make_taught(batch, model.config.max_segments)),
         "paper, sentence states, in one piece": step(PAPER, "sentence", 1),
         "paper, phrases alone, in one piece": step(PAPER, "alone", 1),
         "dynamic programs and scorers, paper": parsers_only(model, batch, PAPER),
@@ -257,7 +302,9 @@ def main() -> int:
         f"d = {options.hidden}, {options.layers}+{options.layers} layers, vocabulary {VOCABULARY}, "
         f"up to {options.segments} phrases, {'bfloat16 autocast' if options.bf16 else 'float32'}; "
         f"fastest of {options.repetitions} interleaved calls. No target is short enough to be "
-        f"summed over (summed_length: {ROBUST.summed_length}). Except for the plain step, and "
+        f"summed over (summed_length: {ROBUST.summed_length}). In the taught step, "
+        f"{100 * TAUGHT.taught_share:.0f} % of the sentences are learned cut into phrases as well "
+        "as whole. Except for the plain step, and "
         f"unless it says otherwise, a batch is computed in {PARTS} parts, as by default in "
         "training. The floor counts a backward pass as two forward ones, so a step may come out a "
         "bit below it. "

@@ -58,14 +58,13 @@ def settings(output: Path, seed: int) -> TrainConfig:
             layers=2,
             heads=4,
             dropout=0.0,
+            initial_weights="small",
             max_segments=3,
             max_phrase_length=TASK.phrase_lengths[1],
         ),
-        objective=ObjectiveSettings(
-            segment_rate=0.05, flat_weight=0.2, samples=8, uniform_steps=100
-        ),
+        objective=ObjectiveSettings(segment_rate=0.05, flat_weight=0.4, taught_share=1.0),
         optimisation=OptimisationConfig(
-            steps=1200,
+            steps=1000,
             batch_size=32,
             parts=1,  # the model is small
             learning_rate=2e-3,
@@ -76,8 +75,8 @@ def settings(output: Path, seed: int) -> TrainConfig:
             translate_dev=100,
             metric="exact_match",
         ),
-        recombination=RecombinationConfig(start=250, every=250, share=0.75),
-        decoding=DecodingConfig(flat_weight=0.05, segment_rate=0.05),
+        recombination=RecombinationConfig(start=150, every=300, share=0.85),
+        decoding=DecodingConfig(flat_weight=0.3, segment_rate=0.05),
         seed=seed,
         threads=1,  # the model is so small that threads would wait for each other
     )

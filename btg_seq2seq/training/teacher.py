@@ -25,6 +25,18 @@ FOLDER = "teacher"  # in the directory of a run: tables and derivations, for whe
 MOST_DRAWS = 32  # derivations per sentence pair; later epochs use them again
 
 
+def teacher_settings(config: TrainConfig, model: BTGSeq2Seq, epochs: int) -> LexicalSettings:
+    """Settings of the teacher of a run: derivations that the model's parsers can express."""
+    return LexicalSettings(
+        max_segments=model.config.max_segments,
+        max_phrase_length=model.config.max_phrase_length,
+        max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
+        drawn_rate=config.objective.segment_rate,
+        draws=min(epochs, MOST_DRAWS),
+        seed=config.seed,
+    )
+
+
 def taught_batches(
     config: TrainConfig,
     arguments: Seq2SeqTrainingArguments,
@@ -45,14 +57,7 @@ def taught_batches(
     epochs = math.ceil(config.optimisation.steps / updates_per_epoch)
 
     def teach() -> TaughtCorpus:
-        settings = LexicalSettings(
-            max_segments=model.config.max_segments,
-            max_phrase_length=model.config.max_phrase_length,
-            max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
-            drawn_rate=objective.segment_rate,
-            draws=min(epochs, MOST_DRAWS),
-            seed=config.seed,
-        )
+        settings = teacher_settings(config, model, epochs)
         with arguments.main_process_first(local=False):  # the others read what it has kept
             teacher = LexicalTeacher.learn(
                 unit_corpus(data, tokenizer, model.unit_table),

@@ -8,13 +8,14 @@ itself never counts for it (leave one out), or every phrase pair that occurs onc
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from btg_seq2seq.derivations.lexical.kernels import count_kernels
 from btg_seq2seq.derivations.lexical.kernels.corpus_kernels import Recurring
-from btg_seq2seq.derivations.lexical.unit_corpus import UnitCorpus
+from btg_seq2seq.derivations.lexical.unit_corpus import UnitCorpus, UnitSide
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +54,7 @@ class PhrasePairCounts:
     ) -> PhrasePairCounts:
         """Keep the places, given in the order of their sentences, whose phrase pair recurs."""
         keys = count_kernels.pair_keys(
-            sentences,
-            cells,
-            *(corpus.source.tokens, corpus.source.ends),
-            *(corpus.source.posts, corpus.source.post_ends),
-            *(corpus.target.tokens, corpus.target.ends),
-            *(corpus.target.posts, corpus.target.post_ends),
+            sentences, cells, *_arrays(corpus.source), *_arrays(corpus.target)
         )
         order = np.argsort(keys, kind="stable")
         recurs = count_kernels.in_several(keys, order, sentences)
@@ -74,7 +70,35 @@ class PhrasePairCounts:
         counts = np.bincount(self.pairs, expected, minlength=len(self.keys)).astype(np.float64)
         return replace(self, counts=counts, expected=expected)
 
+    def found_in(
+        self, corpus: UnitCorpus, sentences: NDArray[np.int64], longest: int
+    ) -> PhrasePairCounts:
+        """The same counts, and the places of their phrase pairs in further sentence pairs.
+
+        Nothing has been expected of these sentence pairs, so they add nothing to the counts.
+        """
+        own = np.repeat(np.arange(len(corpus)), np.diff(self.ends))
+        heads = count_kernels.phrase_keys(own, self.cells[:, :2], *_arrays(corpus.source))
+        sides = *_arrays(corpus.source), *_arrays(corpus.target)
+        found = count_kernels.known_places(sentences, np.unique(heads), self.keys, longest, *sides)
+        order = np.argsort(np.concatenate([own, found[:, 0]]), kind="stable")
+        pairs = np.concatenate([self.pairs, found[:, 5]])[order]
+        ends = self.ends + np.searchsorted(found[:, 0], np.arange(len(corpus) + 1))
+        expected = np.concatenate([self.expected, np.zeros(len(found), np.float32)])[order]
+        return replace(
+            self,
+            ends=ends,
+            cells=np.concatenate([self.cells, found[:, 1:5].astype(np.int16)])[order],
+            pairs=pairs,
+            firsts=count_kernels.first_places(ends, pairs),
+            expected=expected,
+        )
+
     @property
     def arrays(self) -> Recurring:
         """The arrays that compiled programs read."""
         return Recurring(self.ends, self.cells, self.pairs, self.firsts, self.expected, self.counts)
+
+
+def _arrays(side: UnitSide) -> tuple[NDArray[Any], ...]:
+    return side.tokens, side.ends, side.posts, side.post_ends

@@ -33,7 +33,10 @@ from btg_seq2seq.grammar.descent import Chooser
 T = TypeVar("T")
 RANGE = 256  # sentence pairs
 SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
-VERSION = 3  # of the computation: kept results of another are not used
+# Phrase pairs are learned from sentence pairs of up to this many pairs of units, and from longer
+# ones as long as there are fewer than LEARNED_PAIRS.
+LEARNED_SIZE, LEARNED_PAIRS = 256, 4000
+VERSION = 4  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):
@@ -105,6 +108,10 @@ class LexicalTeacher:
         )
         for iteration in range(settings.phrase_iterations):
             teacher = teacher._next(iteration, track)
+        rest = np.flatnonzero(teacher._is_used & ~teacher._is_learned)
+        if settings.phrase_iterations and len(rest):
+            longest = teacher._grammar.limit
+            teacher = replace(teacher, counts=teacher.counts.found_in(corpus, rest, longest))
         return teacher
 
     # ---- learning ----------------------------------------------------------------------------
@@ -114,6 +121,16 @@ class LexicalTeacher:
         """Mask of the sentence pairs that get derivations."""
         units = np.stack([self.corpus.source.units, self.corpus.target.units])
         return np.asarray((units.min(0) > 0) & (units.max(0) <= self.settings.max_units))
+
+    @cached_property
+    def _is_learned(self) -> NDArray[np.bool_]:
+        """Mask of the sentence pairs from which recurring phrase pairs are learned.
+
+        Long ones cost most and say least, so they are left out where there are enough others.
+        """
+        sizes = self.corpus.source.units * self.corpus.target.units
+        bound = max(LEARNED_SIZE, int(np.sort(sizes)[:LEARNED_PAIRS][-1:].sum()))
+        return np.asarray(self._is_used & (sizes <= bound))
 
     @cached_property
     def _most(self) -> NDArray[np.int64]:
@@ -146,7 +163,7 @@ class LexicalTeacher:
             )
         )
         entries = Entries(*tables.entries)
-        return *texts, entries, self.counts.arrays, self._grammar, self._is_used
+        return *texts, entries, self.counts.arrays, self._grammar
 
     def _next(self, iteration: int, track: Track) -> LexicalTeacher:
         """Estimate the counts once more."""
@@ -167,16 +184,21 @@ class LexicalTeacher:
 
     def _expect(self, iteration: int, track: Track) -> Arrays:
         results = np.zeros((len(self.corpus), 4))
+        room_per_pair = 128
 
         def expect(begin: int, end: int) -> NDArray[Any]:
-            room = 128 * (end - begin) if iteration == 0 else 0
+            nonlocal room_per_pair
             while True:
+                room = room_per_pair * (end - begin) if iteration == 0 else 0
                 found = np.zeros((room, 6))
                 results[begin:end] = 0.0
-                expected, listed = corpus_kernels.expect(begin, end, *self._inputs, results, found)
+                expected, listed = corpus_kernels.expect(
+                    begin, end, *self._inputs, self._is_learned, results, found
+                )
                 if listed <= room:
                     return np.asarray(found[:listed] if iteration == 0 else expected)
-                room = listed
+                # With some to spare, so that later ranges are not computed twice.
+                room_per_pair = max(room_per_pair, 5 * listed // (4 * (end - begin)) + 1)
 
         description = f"phrase pairs, iteration {iteration + 1}/{self.settings.phrase_iterations}"
         parts = [part for _, part in self._over_ranges(expect, description, track)]
@@ -252,7 +274,7 @@ class LexicalTeacher:
             taught.drawn,
             taught.densities,
         )
-        corpus_kernels.derive(begin, end, *self._inputs, counts, uniforms, out)
+        corpus_kernels.derive(begin, end, *self._inputs, self._is_used, counts, uniforms, out)
         return taught
 
     def _random_numbers(

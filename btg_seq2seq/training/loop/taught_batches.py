@@ -73,7 +73,10 @@ class TaughtBatches:
         """Return the batch of a step, with derivations if the teacher has a say in it."""
         phase = phase_at(self.settings, step, self.max_segments)
         is_proposed = phase is Phase.PARSED and self.settings.description.takes_proposals
-        if "trees" in batch or "flat_only" in batch or not (phase is Phase.TAUGHT or is_proposed):
+        # Recombined sentences are learned as they were made. Gold trees alone, which are only
+        # compared with, do not keep the teacher away.
+        is_made = "segmentations" in batch or "flat_only" in batch
+        if is_made or not (phase is Phase.TAUGHT or is_proposed):
             return batch
         draw = step // self.updates_per_epoch % self.draws.count
         positions = [self.positions[index] for index in batch["index"].tolist()]

@@ -89,7 +89,7 @@ class GoldEstimator(Estimator):
             "posterior": posterior,
             "leaves": leaves,
         }
-        if step.settings.description.learns_both_directions:
+        if step.settings.description.learns_both_directions and step.reverse_weight > 0:
             logged["reverse"] = reverse_loss(model, pair, gold)
             loss = loss + step.reverse_weight * logged["reverse"]
         with torch.no_grad():

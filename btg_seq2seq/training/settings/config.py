@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml  # type: ignore[import-untyped]
 from jsonargparse import Namespace
@@ -121,10 +121,20 @@ class TrainConfig:
                 f"tokenizer.kind is {self.tokenizer.kind}, which is trained, but {own} has a "
                 "tokenizer of its own: leave the kind out, or choose pretrained"
             )
+        if self.objective.teacher is None:
+            teacher: Literal["lexical", "none"] = "lexical" if self.needs_teacher else "none"
+            self.objective = replace(self.objective, teacher=teacher)
         if self.objective.uniform_steps is None:
             steps = UNIFORM_STEPS if self.parsers_must_wait else 0
             self.objective = replace(self.objective, uniform_steps=steps)
         self._check_recombination()
+
+    @property
+    def needs_teacher(self) -> bool:
+        """Random weights, and nothing else that would show the parsers their first trees."""
+        objective = self.objective
+        has_other = objective.description.needs_gold or bool(objective.uniform_steps)
+        return self.learns_trees and self.model.pretrained is None and not has_other
 
     @property
     def parsers_must_wait(self) -> bool:

@@ -78,10 +78,11 @@ class ObjectiveSettings:
     flat_steps: int = 0
     """Steps before that in which only whole sentences are learned, as in a plain seq2seq model."""
 
-    teacher: Literal["lexical", "none"] = "none"
-    """``lexical`` learns the first trees from word translation tables, which take seconds to
-    estimate from the bitext: derivations are drawn from the exact bitext grammar that they
-    score."""
+    teacher: Literal["lexical", "none"] | None = None
+    """``lexical`` learns trees from word translation tables, which take seconds to estimate from
+    the bitext: derivations are drawn from the exact bitext grammar that they score. Defaults to
+    lexical for random weights, unless uniform_steps or given derivations are asked for, and to none
+    otherwise."""
 
     taught_steps: int | None = None
     """Steps in which derivations are the teacher's, after whole sentences and uniformly drawn
@@ -127,7 +128,7 @@ class ObjectiveSettings:
     @property
     def has_teacher(self) -> bool:
         """Derivations come from a teacher for some steps."""
-        return self.teacher != "none"
+        return self.teacher == "lexical"
 
     @property
     def description(self) -> EstimatorDescription:

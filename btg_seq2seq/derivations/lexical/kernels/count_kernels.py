@@ -67,3 +67,68 @@ def first_places(ends, pairs):
             if pairs[order[rank]] == pairs[order[rank - 1]]:
                 firsts[order[rank]] = firsts[order[rank - 1]]
     return firsts
+
+
+@compiled
+def phrase_keys(sentences, spans, tokens, ends, posts, post_ends):
+    """A checksum of the tokens of each phrase of one side, with which ``pair_keys`` begin."""
+    keys = np.zeros(len(sentences), np.uint64)
+    for place in range(len(sentences)):
+        begin, post = ends[sentences[place]], post_ends[sentences[place]]
+        start, stop = spans[place]
+        keys[place] = added(
+            np.uint64(0), tokens, begin + posts[post + start], begin + posts[post + stop]
+        )
+    return keys
+
+
+@compiled
+def is_among(key, keys):
+    """The place of a key in a rising array, or -1."""
+    place = np.searchsorted(keys, key)
+    return place if place < len(keys) and keys[place] == key else -1
+
+
+@compiled
+def known_places(
+    sentences,
+    sources,
+    keys,
+    longest,
+    source,
+    source_ends,
+    posts,
+    post_ends,
+    target,
+    target_ends,
+    others,
+    other_ends,
+):
+    """Places where some sentences have known phrase pairs: sentence, i, k, a, c and the pair.
+
+    ``keys``: the checksums of the pairs; ``sources``: those of their source phrases. Both rise.
+    ``longest``: most units of a phrase.
+    """
+    found = np.zeros((1024, 6), np.int64)
+    count = 0
+    for sentence in sentences:
+        x, y = source_ends[sentence], target_ends[sentence]
+        first, other = post_ends[sentence], other_ends[sentence]
+        units = post_ends[sentence + 1] - first - 1
+        written = other_ends[sentence + 1] - other - 1
+        for i in range(units):
+            for k in range(i + 1, min(units, i + longest) + 1):
+                head = added(np.uint64(0), source, x + posts[first + i], x + posts[first + k])
+                if is_among(head, sources) < 0:
+                    continue
+                for a in range(written):
+                    for c in range(a + 1, min(written, a + longest) + 1):
+                        key = added(head, target, y + others[other + a], y + others[other + c])
+                        pair = is_among(key, keys)
+                        if pair < 0:
+                            continue
+                        if count == len(found):
+                            found = np.concatenate((found, np.zeros_like(found)))
+                        found[count] = sentence, i, k, a, c, pair
+                        count += 1
+    return found[:count]

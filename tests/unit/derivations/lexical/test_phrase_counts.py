@@ -40,6 +40,38 @@ def test_where_a_phrase_ends_matters():
     assert len(PhrasePairCounts.of(corpus, np.array([0, 1]), cells, expected).keys) == 1
 
 
+def test_known_pairs_are_found_in_other_sentences():
+    """The places are those of a search through all spans; the counts stay as they were."""
+    source, target = ["a b", "a b", "c a b", "a a", "b"], ["x", "x", "z x", "x y x", "y"]
+    corpus = UnitCorpus.of_text(source, target)
+    learned = np.array([0, 0, 1, 1])
+    cells = np.array([[0, 2, 0, 1], [0, 1, 0, 1]] * 2, dtype=np.int16)  # a b, x and a, x
+    counts = PhrasePairCounts.of(corpus, learned, cells, np.ones(4, np.float32))
+    known = {("a b", "x"), ("a", "x")}
+    for longest in (1, 8):
+        found = counts.found_in(corpus, np.array([2, 3, 4]), longest)
+        places = [
+            (sentence, i, k, a, c)
+            for sentence in range(2, 5)
+            for x, y in [(source[sentence].split(), target[sentence].split())]
+            for i in range(len(x))
+            for k in range(i + 1, min(len(x), i + longest) + 1)
+            for a in range(len(y))
+            for c in range(a + 1, min(len(y), a + longest) + 1)
+            if (" ".join(x[i:k]), " ".join(y[a:c])) in known
+        ]
+        assert len(places) == (5 if longest == 1 else 6)
+        new = [
+            (sentence, *found.cells[place])
+            for sentence in range(2, 5)
+            for place in range(found.ends[sentence], found.ends[sentence + 1])
+        ]
+        assert new == places
+        assert found.cells[:4].tolist() == counts.cells.tolist()
+        assert found.counts.tolist() == counts.counts.tolist()
+        assert found.expected.tolist() == [1.0] * 4 + [0.0] * len(places)
+
+
 def test_nothing_recurs():
     counts = PhrasePairCounts.nothing(2)
     assert counts.ends.tolist() == [0, 0, 0]

@@ -85,7 +85,7 @@ def phrase_score(teacher, sentence, i, k, a, c):
 
 
 def dense_scores(teacher, sentence):
-    units, layout, scores = corpus_kernels.scored(sentence, *teacher._inputs[:-1])
+    units, layout, scores = corpus_kernels.scored(sentence, *teacher._inputs)
     posts = layout.low.shape[1]
     dense = np.full((units * (units + 1) // 2, posts, posts), -np.inf)
     for here in range(len(dense)):
@@ -308,7 +308,7 @@ def test_very_long_sentences_fit_the_room():
     lines = [[*row, " ".join(row)] for row in words]
     settings = replace(SETTINGS, phrase_iterations=0)
     teacher = LexicalTeacher.learn(UnitCorpus.of_text(*lines), settings)
-    _, _, scores = corpus_kernels.scored(60, *teacher._inputs[:-1])
+    _, _, scores = corpus_kernels.scored(60, *teacher._inputs)
     assert len(scores) <= corpus_kernels.ROOM
     taught = teacher.teach()
     assert taught.without_derivation == 0
@@ -362,3 +362,24 @@ def test_draws_may_have_a_rate_of_their_own(corpus, teacher, rate, most_frequent
     for draw, derivation in enumerate(drawn[:20]):
         expected = chart.tree_log_prob(derivation.tree)
         assert taught.log_density(sentence, draw) == pytest.approx(expected, abs=1e-5)
+
+
+def test_long_pairs_learn_from_short_ones(monkeypatch):
+    """Recurring phrase pairs come from short sentence pairs, and are looked for in long ones."""
+    corpus = toy_corpus(80)
+    monkeypatch.setattr(module, "LEARNED_SIZE", 6)
+    monkeypatch.setattr(module, "LEARNED_PAIRS", 2)
+    teacher = LexicalTeacher.learn(corpus, SETTINGS)
+    sizes = corpus.source.units * corpus.target.units
+    assert (sizes[teacher._is_used] > 6).any()
+    counts = teacher.counts
+    sentences = np.repeat(np.arange(len(corpus)), np.diff(counts.ends))
+    is_long = sizes[sentences] > 6
+    assert is_long.any()
+    assert (counts.expected[is_long] == 0).all()
+    for place in np.flatnonzero(is_long):
+        i, k, a, c = counts.cells[place]
+        score = phrase_score(teacher, sentences[place], i, k, a, c)
+        assert np.isfinite(score)
+    monkeypatch.setattr(module, "LEARNED_PAIRS", len(corpus))
+    assert LexicalTeacher.learn(corpus, SETTINGS)._is_learned.sum() == teacher._is_used.sum()

@@ -34,13 +34,14 @@ def refuse():
     raise AssertionError("the teacher is not needed")
 
 
-def taught(step, rows=range(SENTENCES), **settings):
+def taught(step, rows=range(SENTENCES), given=None, **settings):
     settings = {"teacher": "lexical", "taught_steps": 20} | settings
     batches = TaughtBatches(
         ObjectiveSettings(**settings), FakeDraws, FakeExamples(), 5, seed=1, max_segments=2
     )
     examples = [
-        {"input_ids": [4, 5, 6, 1], "labels": [7, 8, 9, 4, 1], "index": 10 * row} for row in rows
+        {"input_ids": [4, 5, 6, 1], "labels": [7, 8, 9, 4, 1], "index": 10 * row} | (given or {})
+        for row in rows
     ]
     return batches(Collator(0)(examples), step)
 
@@ -52,6 +53,11 @@ def test_sentences_come_with_derivations_while_the_teacher_teaches():
     assert batch["segmentations"][0] == [(0, 2), (2, 4)]
     assert batch["flat_only"].nonzero().tolist() == [[3]]
     assert "proposal_log_probs" not in batch
+
+
+def test_gold_trees_that_are_only_compared_with_make_way():
+    batch = taught(0, given={"tree": "[0:1 1:3]"}, taught_share=1.0)
+    assert batch["trees"][0] == Tree.parse("<0:1 1:3>")
 
 
 def test_every_epoch_has_its_draw():
@@ -74,7 +80,7 @@ def test_later_derivations_are_proposed_if_the_estimator_takes_them():
     assert "trees" not in taught(20, estimator="paper")
 
 
-@pytest.mark.parametrize("name", ["trees", "flat_only"])
+@pytest.mark.parametrize("name", ["segmentations", "flat_only"])
 def test_recombined_batches_stay_as_they_are(name):
     batches = TaughtBatches(
         ObjectiveSettings(teacher="lexical", taught_steps=9), refuse, FakeExamples(), 5, 1, 2

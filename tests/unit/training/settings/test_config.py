@@ -199,14 +199,14 @@ def test_sentences_are_not_recombined_before_there_are_trees():
 @pytest.mark.parametrize(
     ("sections", "steps"),
     [
-        ({}, UNIFORM_STEPS),
-        ({"objective": ObjectiveSettings(teacher="lexical")}, 0),
+        ({}, 0),
+        ({"objective": ObjectiveSettings(teacher="none")}, UNIFORM_STEPS),
         (
             {"objective": ObjectiveSettings("paper", {0: 1.0, 9: 0.5}, teacher="none")},
             UNIFORM_STEPS,
         ),
         ({"objective": ObjectiveSettings(uniform_steps=7)}, 7),
-        ({"objective": ObjectiveSettings(flat_steps=9)}, 0),
+        ({"objective": ObjectiveSettings(flat_steps=9, teacher="none")}, 0),
         ({"objective": ObjectiveSettings("gold")}, 0),
         ({"objective": ObjectiveSettings(flat_weight=1)}, 0),
         ({"model": ModelConfig(max_segments=1)}, 0),
@@ -216,6 +216,27 @@ def test_sentences_are_not_recombined_before_there_are_trees():
 )
 def test_the_parsers_of_random_weights_wait(sections, steps):
     assert TrainConfig("run", **sections).objective.uniform_steps == steps
+
+
+@pytest.mark.parametrize(
+    ("sections", "teacher"),
+    [
+        ({}, "lexical"),
+        ({"objective": ObjectiveSettings(flat_steps=9)}, "lexical"),
+        ({"objective": ObjectiveSettings(uniform_steps=7)}, "none"),
+        ({"objective": ObjectiveSettings(teacher="none")}, "none"),
+        ({"objective": ObjectiveSettings("gold")}, "none"),
+        ({"objective": ObjectiveSettings(flat_weight=1)}, "none"),
+        ({"model": ModelConfig(max_segments=1)}, "none"),
+        ({"model": ModelConfig("pretrained")}, "none"),
+        (
+            {"model": ModelConfig("pretrained"), "objective": ObjectiveSettings(teacher="lexical")},
+            "lexical",
+        ),
+    ],
+)
+def test_random_weights_have_a_teacher(sections, teacher):
+    assert TrainConfig("run", **sections).objective.teacher == teacher
 
 
 def test_given_derivations_need_no_teacher():
