@@ -32,7 +32,7 @@ def main(address: str = "http://127.0.0.1:8000/") -> None:
         words = page.locator(".word")
         for rank in range(3, 7):
             words.nth(rank).click()
-        page.keyboard.type("the lake house")
+        page.keyboard.type("lake house")
         page.screenshot(path=Path(__file__).with_suffix(".png"), full_page=True)
         browser.close()
 
