@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -43,7 +43,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What clients have seen."""
+    """Answers that clients have got, and the memory of the server."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -75,9 +75,10 @@ class Outcome:
 def cases_for(translator: Translator, texts: Sequence[str]) -> list[Case]:
     """Translate sentences offline: flat, cky, and with two different rules each."""
     cases = []
-    for mode in ("flat", "cky"):
-        found = translator.translate(texts, mode)  # type: ignore[arg-type]
-        cases += [Case(*pair, (), one.text) for pair, one in _zipped(texts, mode, found)]
+    modes: tuple[Literal["flat", "cky"], ...] = ("flat", "cky")
+    for mode in modes:
+        found = translator.translate(texts, mode)
+        cases += [Case(one.source, mode, (), one.text) for one in found]
     for place in (0, -1):
         for text in texts:
             word = words_of(text)[place]
@@ -85,10 +86,6 @@ def cases_for(translator: Translator, texts: Sequence[str]) -> list[Case]:
             (one,) = translator.translate([text], "cky", [Rule(*rule)])
             cases.append(Case(text, "cky", (rule,), one.text))
     return cases
-
-
-def _zipped(texts: Sequence[str], mode: str, found: Sequence[Any]) -> list[tuple[Any, Any]]:
-    return [((text, mode), one) for text, one in zip(texts, found, strict=True)]
 
 
 async def put_under_load(

@@ -107,7 +107,7 @@ def _load(options: Namespace, spec: ModelSpec, limits: Limits, messages: Message
 
 
 def _data_directory() -> Path:
-    """Where programs keep the data of a user."""
+    """Return the directory in which programs keep the data of a user."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "btg-seq2seq"
 
 

@@ -1,4 +1,4 @@
-"""What every request passes through: hosts, origins, sizes, security headers and metrics.
+"""A guard before all handlers: hosts, origins, sizes, security headers and metrics.
 
 Written for ASGI itself, so that a body that is too large is never read into memory.
 """

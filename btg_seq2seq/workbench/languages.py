@@ -56,7 +56,7 @@ class Languages:
 
     @property
     def are_known(self) -> bool:
-        """Whether both languages were given."""
+        """True if both languages were given."""
         return UNDETERMINED not in (self.source, self.target)
 
 

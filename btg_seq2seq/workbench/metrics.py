@@ -7,7 +7,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 
 class Metrics:
-    """What ``/metrics`` reports."""
+    """The counters that ``/metrics`` reports."""
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 

@@ -30,8 +30,9 @@ from btg_seq2seq.workbench.metrics import Metrics
 LaneName = Literal["flat", "cky"]
 Work = Callable[[Sequence[Any]], Sequence[Any]]
 
-# Clients that were answered together mostly ask again together. So that the first of them do not get
-# a small batch of their own, a lane waits for the others: up to this share of the last batch's time.
+# Clients that were answered together mostly ask again together. So that the first of them do not
+# get a small batch of their own, a lane waits for the others: up to this share of the time that the
+# last batch took, and up to some seconds.
 LINGER, LONGEST_LINGER = 0.25, 0.25
 
 # The cky lane waits for the flat lane up to this many times as long as it has computed, and longer
@@ -114,7 +115,7 @@ class Lane:
 
     @property
     def is_busy(self) -> bool:
-        """Whether there is anything to do, or being done."""
+        """True if there is anything to do, or being done."""
         return bool(self.tasks or self.running)
 
     def next_batch(self) -> list[Part]:

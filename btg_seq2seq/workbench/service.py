@@ -1,4 +1,4 @@
-"""What all APIs share: models, queues, keys and limits; and translation in terms of these."""
+"""The common part of all APIs: models, queues, keys and limits, and translation with these."""
 
 from __future__ import annotations
 

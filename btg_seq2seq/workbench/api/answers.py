@@ -20,7 +20,7 @@ class PhraseAnswer(BaseModel):
 
 
 class DerivationAnswer(BaseModel):
-    """How a sentence was cut into phrases, and in which order they were translated."""
+    """The phrases of a sentence, and the order in which they were translated."""
 
     tree: str = Field(examples=["[0:2 <2:3 3:5>]"])
     bracket: str

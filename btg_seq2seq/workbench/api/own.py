@@ -39,7 +39,7 @@ class Strict(BaseModel):
 
 
 class GivenRule(Strict):
-    """How a phrase of the source must, or may, be translated."""
+    """The translation that a phrase of the source must, or may, have."""
 
     source: str = Field(examples=["von Grund auf"])
     target: str | list[str] = Field(
@@ -60,7 +60,7 @@ class GivenRule(Strict):
 
 
 class Picture(Strict):
-    """How derivations are drawn."""
+    """Settings of pictures."""
 
     view: View = "tree"
     theme: ThemeName = "auto"
