@@ -49,7 +49,11 @@ nitpicky = False
 suppress_warnings = ["misc.highlighting_failure"]
 
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
-PAGES_ELSEWHERE = {"../CONTRIBUTING.md": "contributing.md", "../README.md": "index.md"}
+PAGES_ELSEWHERE = {
+    "../CHANGELOG.md": "changelog.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../README.md": "index.md",
+}
 
 
 class CommandHelp(Directive):
@@ -100,7 +104,7 @@ def read_page(app: Sphinx, name: str, content: list[str]) -> None:
 
 def included(app: Sphinx, path: Path, name: str, content: list[str]) -> None:
     """Change the text of an included file, whose links start at the root of the repository."""
-    text = content[0].replace("](docs/", "](")
+    text = content[0].replace("](docs/", "](").replace("](CHANGELOG.md", "](changelog.md")
     content[0] = re.sub(r"\]\((?!https?://|#)(?![\w-]+\.md)([^)]*)\)", r"](../\1)", text)
     content[0] = for_the_site(content[0])
 
