@@ -99,7 +99,7 @@ class Block:
 
     @cached_property
     def protected_by_span(self) -> dict[Span, Protected]:
-        """What is protected, by its characters."""
+        """Return the protected parts, by their characters."""
         return {(one.start, one.stop): one for one in self.protected}
 
 
@@ -204,7 +204,7 @@ class BlockWriter:
         return Block(plain, prefix, suffix, self.elements, self.points, protected)
 
     def _protected(self, plain: str) -> list[Protected]:
-        """What is copied: what was marked so, literal tags, and placeholders."""
+        """Return the parts to copy: those marked so, literal tags, and placeholders."""
         found = {(one.start, one.stop): one.raw for one in self.kept}
         spans = [match.span() for match in PLAIN_TOKEN.finditer(plain)] + placeholders(plain)
         taken = [False] * len(plain)
