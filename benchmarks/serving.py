@@ -162,8 +162,8 @@ def main() -> int:
     model = "random weights" if options.model is None else Path(options.model).name
     note = (
         f"{len(measured)} sentences, {model}; the bars of throughput are for requests of "
-        f"{PER_REQUEST} sentences, so that a batch has up to 64 of them; another rule and flat requests: "
-        "medians of single requests. The clients run on the same machine."
+        f"{PER_REQUEST} sentences, so that a batch has up to 64 of them; another rule and "
+        "flat requests: medians of single requests. The clients run on the same machine."
     )
     report = harness.Report("serving", note, HEADER, rows, bars)
     return report.write(options, rates=rates)
