@@ -138,9 +138,10 @@ class OptimisationConfig:
         """Refuse, before training, a metric that will not be measured."""
         measure = MEASURES.get(self.metric)
         if measure is None:
+            known = sorted(MEASURES, key=lambda name: MEASURES[name].needs == "cky translations")
             raise UserError(
                 f"optimisation.metric is {self.metric}, which not every evaluation measures; "
-                f"choose one of {', '.join(MEASURES)}{did_you_mean(self.metric, MEASURES)}"
+                f"choose one of {', '.join(known)}{did_you_mean(self.metric, MEASURES)}"
             )
         mode = {"translations": "flat", "cky translations": "cky"}.get(measure.needs or "")
         if mode and not self.translate_dev:
