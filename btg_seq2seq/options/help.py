@@ -27,10 +27,17 @@ class Formatter(RawDescriptionHelpFormatter, DefaultHelpFormatter):
         details = []
         kind = getattr(action, "_typehint", None)
         if kind is not None and not choices_of(kind):
-            details.append(str(self._get_type_str(action)))
+            details.append(_readable(str(self._get_type_str(action))))
         if action.default not in (None, SUPPRESS, []):
             details.append("default: %(default)s")
         return f"{action.help or ''} ({', '.join(details)})" if details else action.help or ""
+
+
+def _readable(kind: str) -> str:
+    """The name of a type with its choices as they are typed: ``list[flat or cky]``."""
+    return re.sub(
+        r"Literal\[([^\]]*)\]", lambda match: match[1].replace("'", "").replace(", ", " or "), kind
+    )
 
 
 def with_options(text: str, section: str, options: Mapping[str, str]) -> str:

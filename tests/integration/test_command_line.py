@@ -122,7 +122,7 @@ def test_documentation_has_dashes():
         ),
         (
             ["translate", "M", "--mode", "ckyy"],
-            "btg translate: --mode: 'ckyy' is not one of flat, cky; did you mean cky?",
+            "btg translate: --mode: 'ckyy' is not one of flat, cky, rescored; did you mean cky?",
         ),
         (
             ["translate", "M", "--beam_sise", "3"],

@@ -316,19 +316,22 @@ def test_a_metric_of_cky_needs_cky_translations_and_trees():
             TrainConfig("a", objective=objective, optimisation=OptimisationConfig(**both))
 
 
+def option_names(settings, prefix=""):
+    """Names of all fields, those of nested settings too."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if is_dataclass(value):
+            yield from option_names(value, f"{prefix}{field.name}.")
+        else:
+            yield prefix + field.name
+
+
 def test_every_field_has_a_help_text(capsys):
     config_parser(prog="btg train").print_help()
     text = " ".join(capsys.readouterr().out.split())
     text = text.replace("+ [", " [")  # lists can be appended to: --option+
     config = TrainConfig("a")
-    sections = {field.name: getattr(config, field.name) for field in fields(config)}
-    for name, section in sections.items():
-        names = [name]
-        if is_dataclass(section):
-            names = [f"{name}.{inner.name}" for inner in fields(section)]
-        for option in names:
-            shown = text.rsplit(f"--{option.replace('_', '-')} ", 1)[1].split(" ", 1)[
-                1
-            ]  # behind its placeholder
-            assert not shown.startswith(("(", "--")), option
+    for option in option_names(config):
+        shown = text.rsplit(f"--{option.replace('_', '-')} ", 1)[1].split(" ", 1)[1]
+        assert not shown.startswith(("(", "--")), option  # behind its placeholder
     assert yaml.safe_dump(asdict(config))

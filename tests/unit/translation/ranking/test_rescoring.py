@@ -18,8 +18,10 @@ WEIGHTS = RankingWeights(forward=0.5, grammar=0.7, reverse=0.3, word=0.4, phrase
 def candidates_of(translator, texts):
     """The strings of the charts, as ``PreparedTexts`` makes them."""
     prepared = translator.prepare(texts)
-    found = prepared._decode(prepared._apply(_no_rules()))
-    return [[Candidate(own, own.tokens) for own in result.hypotheses] for result in found]
+    ranks = range(len(texts))
+    ruled = prepared._apply([_no_rules()] * len(texts), ranks)
+    found = prepared._decode(dict(zip(ranks, ruled, strict=True)))
+    return [[Candidate(own, own.tokens) for own in found[rank].hypotheses] for rank in ranks]
 
 
 def _no_rules():
