@@ -5,6 +5,7 @@ set to a directory with mT5's tokenizer, that one is tested too.
 """
 
 import os
+import signal
 
 import pytest
 import torch
@@ -22,6 +23,9 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 torch.set_num_threads(1)
+
+# A shell has background jobs ignore Ctrl-C, and so would the commands that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

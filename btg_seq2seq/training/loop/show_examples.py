@@ -59,11 +59,15 @@ class ShowExamples(TrainerCallback):
     ) -> None:
         self.examples, self.tokenizer, self.dev, self.say = examples, tokenizer, dev, say
         self.path = directory / EXAMPLES_FILE
+        self._is_trimmed = False
 
-    def on_train_begin(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
-        """Keep the lines of the steps that were done."""
-        lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
-        self.path.write_bytes(b"".join(line for line in lines if _step(line) <= state.global_step))
+    def on_step_end(self, args: Any, state: TrainerState, *_: Any, **__: Any) -> None:
+        """Keep the lines of earlier steps, once: a run that cannot be resumed changes nothing."""
+        if self._is_trimmed or not self.path.exists():
+            return
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        self.path.write_bytes(b"".join(line for line in lines if _step(line) < state.global_step))
+        self._is_trimmed = True
 
     def on_evaluate(self, args: Any, state: TrainerState, *_: Any, **given: Any) -> None:
         """Translate, print and save."""
