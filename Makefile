@@ -41,8 +41,9 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/btg demo
 
+# One process per core; the tests set torch to one thread.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 # Fresh cases every time: the seed is printed, and BTG_FUZZ_SEED repeats it.
 fuzz: setup
