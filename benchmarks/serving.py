@@ -30,7 +30,7 @@ from btg_seq2seq.translation.translator import Translator
 
 HEADER = ["", "seconds", "compared with", "ratio"]
 CHUNK = 256  # lines that btg translate translates at a time
-PER_REQUEST = 4  # sentences: a short paragraph
+PARAGRAPH = 4  # sentences of a request, shown beside single ones
 
 
 def translate_offline(translator: Translator, texts: Sequence[str], mode: Any) -> list[str]:
@@ -136,11 +136,11 @@ def main() -> int:
             address = server.address
             asyncio.run(ask_all(address, [{"texts": [text]} for text in others[:64]], 32))
             rows, rates = [], {}
-            for mode, size in (("flat", 1), ("flat", PER_REQUEST), ("cky", PER_REQUEST)):
+            for mode, size in (("flat", PARAGRAPH), ("cky", PARAGRAPH), ("flat", 1), ("cky", 1)):
                 offline, online = measure_throughput(
                     address, translator, measured, mode, options.clients, size
                 )
-                rates[mode] = offline / online  # of the larger requests, which come last
+                rates[mode] = offline / online  # of single sentences, which come last
                 name = f"{mode}, {options.clients} clients, {size} per request"
                 rows.append([name, f"{online:.2f}", f"btg translate {offline:.2f}", ""])
                 rows[-1][-1] = f"{rates[mode]:.2f}"
@@ -161,9 +161,9 @@ def main() -> int:
     ]
     model = "random weights" if options.model is None else Path(options.model).name
     note = (
-        f"{len(measured)} sentences, {model}; the bars of throughput are for requests of "
-        f"{PER_REQUEST} sentences, so that a batch has up to 64 of them; another rule and "
-        "flat requests: medians of single requests. The clients run on the same machine."
+        f"{len(measured)} sentences, {model}; the bars of throughput are for requests of one "
+        "sentence; another rule and flat requests: medians of single requests. The clients run on "
+        "the same machine."
     )
     report = harness.Report("serving", note, HEADER, rows, bars)
     return report.write(options, rates=rates)
