@@ -36,7 +36,7 @@ SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
 # Phrase pairs are learned from sentence pairs of up to this many pairs of units, and from longer
 # ones as long as there are fewer than LEARNED_PAIRS.
 LEARNED_SIZE, LEARNED_PAIRS = 256, 4000
-VERSION = 4  # of the computation: kept results of another are not used
+VERSION = 5  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):
