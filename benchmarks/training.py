@@ -121,7 +121,10 @@ def make_taught(batch: dict[str, Tensor], segments: int) -> dict[str, Any]:
     index = torch.arange(len(batch["labels"]))
     examples = SimpleNamespace(index=index.tolist())
     teach = partial(EvenDraws, batch, segments)
-    return TaughtBatches(TAUGHT, teach, examples, 1, 0, segments)(batch | {"index": index}, 0)  # type: ignore[arg-type]
+    batches = TaughtBatches(TAUGHT, teach, examples, 1, 0, segments)  # type: ignore[arg-type]
+    # Exactly the share, which single batches only have on average.
+    is_cut = index * TAUGHT.taught_share % 1 < TAUGHT.taught_share
+    return batches(batch | {"index": index}, 0) | {"flat_only": ~is_cut}
 
 
 def make_calls(model: BTGSeq2Seq, batch: dict[str, Tensor], bf16: bool) -> dict[str, Any]:

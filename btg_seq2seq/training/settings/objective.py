@@ -92,7 +92,7 @@ class ObjectiveSettings:
     """Steps after that in which fewer and fewer batches are the teacher's, and the rest are left to
     the estimator."""
 
-    taught_share: float = 0.5
+    taught_share: float = 0.35
     """Share of the sentences of a taught batch that are learned cut into phrases as well as whole;
     the others are learned whole only, which costs less."""
 
