@@ -1,6 +1,6 @@
 """The cost of the lexical teacher, in epochs of plain training on the same corpus.
 
-    python -m benchmarks.teaching en-ja:train.en:train.ja [NAME:SOURCE:TARGET ...]
+    python -m benchmarks.teaching --corpus en-ja train.en train.ja [--corpus NAME SOURCE TARGET]
 
 Processor time of everything that comes before the first taught step (tables, recurring phrase
 pairs, all derivations), and of one epoch of plain seq2seq steps with the settings of
@@ -85,7 +85,14 @@ def measure(paths: Sequence[str], steps: int, most: int | None) -> tuple[int, fl
 
 def parse_arguments() -> argparse.Namespace:
     parser = harness.arguments("teaching", __doc__)
-    parser.add_argument("corpora", nargs="+", metavar="NAME:SOURCE:TARGET")
+    parser.add_argument(
+        "--corpus",
+        nargs=3,
+        action="append",
+        required=True,
+        metavar=("NAME", "SOURCE", "TARGET"),
+        help="a bitext; may be given several times",
+    )
     parser.add_argument("--steps", type=int, default=20, help="plain steps that are measured")
     parser.add_argument("--pairs", type=int, help="only this many, spread over the corpus")
     return parser.parse_args()
@@ -96,8 +103,7 @@ def main() -> int:
     options = parse_arguments()
     harness.begin(options, "teaching")
     rows, bars = [], []
-    for corpus in options.corpora:
-        name, *paths = corpus.split(":")
+    for name, *paths in options.corpus:
         pairs, teacher, epoch, without = measure(paths, options.steps, options.pairs)
         ratio = teacher / epoch
         seconds = [f"{each:.0f} s" for each in (teacher, epoch)]
