@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from btg_seq2seq.derivations.lexical.word_tables import WordTables
+    from btg_seq2seq.errors import UserError
+from btg_seq2seq.derivations.lexical.word_tables import WordTables
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -84,14 +85,19 @@ class PhraseTranslator(ABC):
 
         Only needed where the feature ``reverse`` has a weight.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no reverse probabilities")
+        raise UserError(
+            f"{type(self).__name__} has no reverse probabilities: set the weight reverse to 0"
+        )
 
     def source_tokens(self, phrases: Sequence[SentenceSpan]) -> tuple[Integers, Integers]:
         """Return the tokens of phrases, one behind the other, and their numbers of tokens.
 
         Only needed for lexical features.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no source tokens")
+        raise UserError(
+            f"{type(self).__name__} has no source tokens: set the weights lexical and "
+            "reverse_lexical to 0"
+        )
 
     def key(self, phrase: SentenceSpan) -> Hashable:
         """Name a phrase such that phrases with the same key have the same translations."""
