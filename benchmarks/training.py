@@ -122,7 +122,7 @@ def make_taught(batch: dict[str, Tensor], segments: int) -> dict[str, Any]:
     examples = SimpleNamespace(index=index.tolist())
     teach = partial(EvenDraws, batch, segments)
     batches = TaughtBatches(TAUGHT, teach, examples, 1, 0, segments)  # type: ignore[arg-type]
-    # Exactly the share, which single batches only have on average.
+    # The share, rounded up, which single batches only have on average.
     is_cut = index * TAUGHT.taught_share % 1 < TAUGHT.taught_share
     return batches(batch | {"index": index}, 0) | {"flat_only": ~is_cut}
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from btg_seq2seq.drawing.colours import DARK, LIGHT, Theme, hover_rules, style_sheet
+from btg_seq2seq.drawing.colours import DARK, LIGHT, Theme, ThemeName, hover_rules, style_sheet
 from btg_seq2seq.drawing.description import log_prob_text, title_of
 from btg_seq2seq.drawing.diagram import Diagram, Pair
 from btg_seq2seq.drawing.plain_text import shortened
@@ -44,6 +44,18 @@ overflow-wrap:anywhere;min-width:6rem}
 """
 
 
+def page_head(title: str, theme: ThemeName, style: str) -> str:
+    """Write the head of a page that loads nothing and runs no script."""
+    scheme = "light dark" if theme == "auto" else theme
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="{scheme}">\n'
+        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n"
+    )
+
+
 def page(drawings: Sequence[Drawing], title: str | None = None) -> str:
     """Write a page of drawings, all in the theme of the first one."""
     if not drawings:
@@ -61,15 +73,10 @@ def page(drawings: Sequence[Drawing], title: str | None = None) -> str:
         _section(replace(drawing, theme=theme), number, numbered=len(drawings) > 1)
         for number, drawing in enumerate(drawings, 1)
     ]
-    scheme = "light dark" if theme == "auto" else theme
+    style = f"{LAYOUT}{_page_colours(theme)}\n{style_sheet(theme)}{hover}"
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="{scheme}">\n'
-        f"<title>{escaped(named)}</title>\n"
-        f"<style>{LAYOUT}{_page_colours(theme)}\n{style_sheet(theme)}{hover}</style>\n"
-        f"</head>\n<body>\n<main>\n{heading}{''.join(sections)}</main>\n</body>\n</html>\n"
+        f"{page_head(named, theme, style)}"
+        f"<body>\n<main>\n{heading}{''.join(sections)}</main>\n</body>\n</html>\n"
     )
 
 

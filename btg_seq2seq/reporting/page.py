@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from btg_seq2seq.drawing.colours import COLOURS, ThemeName, hover_rules, style_sheet
-from btg_seq2seq.drawing.page import POLICY
+from btg_seq2seq.drawing.page import page_head
+from btg_seq2seq.drawing.plain_text import one_line, shortened
 from btg_seq2seq.drawing.svg import element, escaped
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.reporting.chart import Chart, Series, Shares
@@ -14,7 +15,12 @@ from btg_seq2seq.reporting.run_files import RunFiles
 from btg_seq2seq.reporting.scales import written
 from btg_seq2seq.reporting.style import report_style
 from btg_seq2seq.reporting.summary import marks_of, run_card
-from btg_seq2seq.reporting.tables import environment_section, settings_section, shown_text
+from btg_seq2seq.reporting.tables import (
+    LONGEST_VALUE,
+    environment_section,
+    settings_section,
+    shown_text,
+)
 from btg_seq2seq.reporting.terms import (
     CKY,
     LENGTHS,
@@ -60,14 +66,11 @@ def report(runs: Sequence[RunFiles], theme: ThemeName = "auto", made: str = "") 
     )
     cards = "".join(run_card(run, rank) for rank, run in enumerate(runs))
     pictures = style_sheet(theme) + hover_rules(theme, most_phrases(runs))
-    scheme = "light dark" if theme == "auto" else theme
+    head = page_head(
+        shortened(one_line(title), LONGEST_VALUE), theme, f"{report_style(theme)}\n{pictures}"
+    )
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="{scheme}">\n'
-        f"<title>{shown_text(title)}</title>\n"
-        f"<style>{report_style(theme)}\n{pictures}</style>\n</head>\n<body>\n"
+        f"{head}<body>\n"
         f"<header><h1>Training report</h1>\n<nav>{links}</nav></header>\n"
         f'<main>\n<div class="runs">{cards}</div>\n{body}</main>\n'
         f'<footer class="note">{escaped(made)}</footer>\n</body>\n</html>\n'

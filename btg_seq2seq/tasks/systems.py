@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from btg_seq2seq.errors import UserError
-from btg_seq2seq.options.wording import did_you_mean
+from btg_seq2seq.tasks.named import Named
 
 PhrasePairs = Literal["trivial", "fast-align"]
 BASELINE = "seq2seq"  # what the others are compared with
@@ -44,22 +43,8 @@ _PLAIN = {"objective.flat_weight": 1.0, "objective.teacher": "none", "recombinat
 _UNTAUGHT = {"objective.teacher": "none", "recombination.start": None}
 _BTG = {"flat": "BTG-1", "cky": "BTG-N"}
 
-SYSTEMS: dict[str, System] = {}
-
-
-def register_system(system: System) -> None:
-    """Add a system."""
-    if SYSTEMS.setdefault(system.name, system) is not system:
-        raise UserError(f"there is another system of the name {system.name!r}")
-
-
-def find_system(name: str) -> System:
-    """Return the system of a name."""
-    if name not in SYSTEMS:
-        hint = did_you_mean(name, SYSTEMS)
-        raise UserError(f"there is no system {name!r}{hint}; the systems are {', '.join(SYSTEMS)}")
-    return SYSTEMS[name]
-
+SYSTEMS: Named[System] = Named("system")
+register_system, find_system = SYSTEMS.register, SYSTEMS.find
 
 for _system in (
     System(BASELINE, "seq2seq", _PLAIN, has_grammar=False, paper={"flat": "seq2seq"}),
