@@ -57,6 +57,7 @@ NAMES = {
 BARS = {("few-shot", "flat"): 96.0, ("novel-position", "flat"): 99.5}
 SEEDS = 5  # fewer say nothing of the worst
 CKY_BAR, TREE_BAR, PRIOR_BAR = 100.0, 95.0, 2.0
+MINUTES_BAR = 10.0  # of CPU time per run
 
 
 def config_of(system: str, split: str, seed: int) -> TrainConfig:
@@ -155,12 +156,17 @@ def _bars(split: str, runs: list[dict[str, Any]]) -> list[harness.Bar]:
     worst = {column: min(run[column] for run in runs) for column in columns}
     behind = max(run["posterior_trees"] - run["prior_trees"] for run in runs)
     of = f"worst of {len(runs)} seeds"
-    return [
+    seconds = [run["seconds"] for run in runs if run["seconds"] is not None]
+    bars = [
         harness.Bar(f"{split}: BTG-N, {of}", worst["test cky"], CKY_BAR, " %"),
         harness.Bar(f"{split}: BTG-1, {of}", worst["test flat"], BARS[split, "flat"], " %"),
         harness.Bar(f"{split}: posterior trees, {of}", worst["posterior_trees"], TREE_BAR, " %"),
         harness.Bar(f"{split}: prior behind it, {of}", behind, PRIOR_BAR, " points", False),
     ]
+    if seconds:
+        minutes = max(seconds) / 60
+        bars.append(harness.Bar(f"{split}: CPU time, {of}", minutes, MINUTES_BAR, " min", False))
+    return bars
 
 
 HEADER = ["split", "system", "seeds", "steps", "BTG-1 / flat", "BTG-N"]
