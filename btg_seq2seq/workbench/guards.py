@@ -20,6 +20,7 @@ from btg_seq2seq.workbench.problems import Problem, answer
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SAFE = ("GET", "HEAD", "OPTIONS")
+CLIENT_LEFT = 499  # in the metrics only, as other servers count it
 # Nothing is loaded from elsewhere, and nothing in a page is run but its own script.
 SECURITY = {
     "Content-Security-Policy": (
@@ -73,7 +74,8 @@ class Guard:
         body = _Body(receive, self.limits.body_bytes, self.limits.deadline)
         try:
             self._check(scope)
-            await self.app(scope, body, send_with_headers)
+            if not await self._handle(scope, body, send_with_headers):
+                status = CLIENT_LEFT
         except Problem as problem:
             response = answer(Request(scope), problem)
             await response(scope, receive, send_with_headers)
@@ -81,6 +83,26 @@ class Guard:
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.requests.labels(route, str(status)).inc()
             self.metrics.seconds.labels(route).observe(time.monotonic() - begin)
+
+    async def _handle(self, scope: Scope, body: _Body, send: Send) -> bool:
+        """Run the handler; stop it if the client leaves, whose sentences then leave the queue.
+
+        False if it was stopped.
+        """
+        handling = asyncio.ensure_future(self.app(scope, body, send))
+        headers = Headers(scope=scope)
+        is_empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+        leaving = asyncio.ensure_future(body.client_left(is_empty))
+        try:
+            await asyncio.wait({handling, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if handling.done():
+                await handling  # raises what the handler has raised
+                return True
+            return False
+        finally:
+            leaving.cancel()
+            handling.cancel()
+            await asyncio.gather(leaving, handling, return_exceptions=True)
 
     def _check(self, scope: Scope) -> None:
         """Refuse hosts, origins and sizes that are not allowed."""
@@ -103,8 +125,26 @@ class _Body:
     def __init__(self, receive: Receive, most: int, deadline: float) -> None:
         self.receive, self.most, self.deadline = receive, most, deadline
         self.size, self.is_complete = 0, False
+        self.was_read = asyncio.Event()
+        self.ahead: Message | None = None
+
+    async def client_left(self, is_empty: bool) -> None:
+        """Wait until the client is gone.
+
+        The handler reads the body first, unless it is empty: many handlers do not read it then.
+        """
+        if not is_empty:
+            await self.was_read.wait()
+        elif not self.is_complete:
+            self.is_complete = True
+            self.ahead = await self.receive()  # for the handler, if it asks
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
     async def __call__(self) -> Message:
+        if self.ahead is not None:
+            message, self.ahead = self.ahead, None
+            return message
         if self.is_complete:  # waiting for the client to leave, which may take long
             return await self.receive()
         try:
@@ -116,6 +156,8 @@ class _Body:
         self.is_complete = not message.get("more_body", False)
         if self.size > self.most:
             raise _too_large(self.most)
+        if self.is_complete:
+            self.was_read.set()
         return message
 
 

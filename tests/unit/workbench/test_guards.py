@@ -1,7 +1,15 @@
 """What every request passes through."""
 
+import json
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+import httpx
 import pytest
-from tiny_servers import serving
+from live_servers import listening
+from tiny_servers import served, serving
 
 from btg_seq2seq.workbench.limits import Limits
 
@@ -73,3 +81,64 @@ def test_nothing_is_loaded_from_elsewhere(client):
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert client.get(path).headers["x-content-type-options"] == "nosniff"
+
+
+class GatedTranslation:
+    """Flat translation that waits at a gate and remembers its batches."""
+
+    def __init__(self, model):
+        self.translate, self.gate, self.batches = model.translate_flat, threading.Event(), []
+        model.translate_flat = self
+
+    def __call__(self, items):
+        self.batches.append([item.text for item in items])
+        assert self.gate.wait(20)
+        return self.translate(items)
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.01)
+
+
+def waiting(address):
+    lines = httpx.get(f"{address}metrics").text.splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(WAITING))
+
+
+WAITING = 'btg_waiting_sentences{lane="flat"}'
+REQUESTS = {
+    "own": ("POST", "/v1/translate", json.dumps({"texts": ["two", "three"], "mode": "flat"})),
+    "apertium": ("GET", "/translate?q=two&langpair=de%7Cen", ""),
+}
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+def test_sentences_of_a_client_that_left_are_not_translated(api):
+    method, path, body = REQUESTS[api]
+    model = served()
+    gated = GatedTranslation(model)
+    answers = []
+
+    def ask():
+        asked = {"texts": ["one"], "mode": "flat"}
+        answers.append(httpx.post(f"{address}v1/translate", json=asked, timeout=30))
+
+    with listening(model) as address:
+        first = threading.Thread(target=ask)
+        first.start()
+        until(lambda: gated.batches)
+        place = urlsplit(address)
+        with socket.create_connection((place.hostname, place.port)) as leaving:
+            head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            leaving.sendall((head + body).encode())
+            until(lambda: waiting(address) > 0)
+        until(lambda: waiting(address) == 0)
+        gated.gate.set()
+        first.join(30)
+        until(lambda: 'status="499"' in httpx.get(f"{address}metrics").text)
+    assert gated.batches == [["one"]]
+    assert answers[0].status_code == 200
