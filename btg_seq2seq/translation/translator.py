@@ -6,6 +6,7 @@ the origin of every word.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -94,6 +95,15 @@ class Translator:
         model.backbone.check_tokenizer(tokenizer, directory)
         tables = load_tables(directory, model.backbone.vocabulary_size)
         return cls(model.to(device), tokenizer, settings, tables)
+
+    def for_another_thread(self) -> Translator:
+        """Return a translator with the same weights, settings and tables.
+
+        Its tokenizer is a copy: tokenizers are not made for two threads at a time.
+        """
+        twin = Translator(self.model, copy.deepcopy(self.tokenizer), self.settings, self.tables)
+        twin.tuned = self.tuned
+        return twin
 
     def settings_for(self, mode: str, **settings: Any) -> DecodingSettings:
         """Return the settings of a mode: the defaults, what was tuned, and what is given."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -47,8 +46,8 @@ class PairItem:
 class ServedModel:
     """A model under a name.
 
-    Each lane has a translator of its own around the same weights: tokenizers are not made for two
-    threads at a time.
+    Each lane has a translator of its own around the same weights. Both use what was tuned for their
+    mode, as ``btg translate`` does.
     """
 
     def __init__(
@@ -60,8 +59,8 @@ class ServedModel:
     ) -> None:
         self.name, self.languages = name, languages or Languages()
         self.flat = translator
-        tokenizer = copy.deepcopy(translator.tokenizer)
-        self.cky = Translator(translator.model, tokenizer, translator.settings)
+        self.cky = translator.for_another_thread()
+        self.cky_settings = self.cky.settings_for("cky")
         translator.model.train(False)
         hidden = int(translator.model.backbone.model.config.hidden_size)
         self.cache = PreparedCache(cache_bytes, hidden)
@@ -69,7 +68,7 @@ class ServedModel:
     @property
     def most_nbest(self) -> int:
         """Most translations per sentence."""
-        return self.flat.settings.beam_size
+        return min(self.flat.settings_for("flat").beam_size, self.cky_settings.beam_size)
 
     def before_each_step(self, hook: Callable[..., None]) -> None:
         """Call a hook before each step of the decoder, and before sentences are encoded."""
@@ -124,9 +123,10 @@ class ServedModel:
         found = {text: self.cache.find(text) for text in dict.fromkeys(texts)}
         missing = [text for text, place in found.items() if place is None]
         # An error counts sentences as they were given.
-        sources = dict(zip(texts, self.cky.read(texts), strict=True)) if missing else {}
-        for chunk in chunks([sources[text] for text in missing], self.cky.settings):
-            prepared = PreparedTexts(self.cky, list(chunk), self.cky.settings)
+        settings = self.cky_settings
+        sources = dict(zip(texts, self.cky.read(texts, settings), strict=True)) if missing else {}
+        for chunk in chunks([sources[text] for text in missing], settings):
+            prepared = PreparedTexts(self.cky, list(chunk), settings)
             for rank, source in enumerate(chunk):
                 found[source.text] = Place(prepared, rank)
             self.cache.add(prepared, [source.text for source in chunk])

@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_servers import served
-from tiny_translators import TEXTS, same, translator_of
+from tiny_translators import CORPUS, TEXTS, same, translator_of
 
 from btg_seq2seq.errors import SentenceError, UserError
+from btg_seq2seq.model.tuned.ranking_weights import RankingWeights
+from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.translation.rules.rules import Rule, RuleSet
-from btg_seq2seq.workbench.models import CkyItem, FlatItem, Models, PairItem
+from btg_seq2seq.tuning.model_files import estimate_tables
+from btg_seq2seq.workbench.models import CkyItem, FlatItem, Models, PairItem, ServedModel
 
 RULES = [[], [Rule("dog", "Haus")], [Rule("Haus", "dog"), Rule("Grund", mode="keep")]]
 ITEMS = st.lists(
@@ -38,6 +41,24 @@ def test_a_batch_of_flat_is_like_each_sentence_alone(model):
         (expected,) = translator_of("bpe").translate([item.text], "flat", nbest=item.nbest)
         same(one, expected)
         assert len(one.alternatives) == len(expected.alternatives)
+
+
+def test_tuned_models_are_served_as_btg_translate_uses_them():
+    translator = translator_of("bpe").for_another_thread()
+    translator.tables = estimate_tables(translator, CORPUS, CORPUS[1:] + CORPUS[:1])
+    before = [one.text for one in translator.translate(TEXTS, "cky")]
+    weights = RankingWeights(lexical=1.0, word=3.0, phrase=-2.0)
+    tuned = TunedSettings().with_mode("cky", {"weights": weights, "beam_size": 2}, {})
+    translator.tuned = tuned.with_mode("flat", {"weights": RankingWeights(word=3.0)}, {})
+    model = ServedModel("tuned", translator)
+    by_chart = model.translate_cky([CkyItem(text, RuleSet()) for text in TEXTS])
+    for found, expected in zip(by_chart, translator.translate(TEXTS, "cky"), strict=True):
+        same(found, expected)
+    flat = model.translate_flat([FlatItem(text) for text in TEXTS])
+    for found, expected in zip(flat, translator.translate(TEXTS, "flat"), strict=True):
+        same(found, expected)
+    assert [one.text for one in by_chart] != before
+    assert model.most_nbest == 2
 
 
 def test_errors_count_sentences_as_they_were_given(model):
