@@ -1,17 +1,17 @@
 """Recombination during training: in most steps, sentences make way for recombined ones.
 
 From a step on, the model's own derivations of the training set are collected, again and again as
-they get better. In a share of the steps a batch is replaced by sentences recombined from them: they
-are learned whole, as cheap as plain training, and in some steps with the derivations that they were
-made by, which costs far less than to look for derivations. What is made is a function of the seed
-and the step.
+they get better; or those of a teacher are taken, once. In a share of the steps a batch is replaced
+by sentences recombined from them: they are learned whole, as cheap as plain training, and in some
+steps with the derivations that they were made by, which costs far less than to look for
+derivations. What is made is a function of the seed and the step.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -49,6 +49,7 @@ class RecombinedBatches:
         processes, rank: of how many processes this is which.
         track: shows how far the collecting of derivations is.
         unit_table: that of the model, see ``text.units``.
+        teach: returns a teacher's derivations of the examples, to be taken instead of the model's.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class RecombinedBatches:
         rank: int = 0,
         track: Track = untracked,
         unit_table: Tensor | None = None,
+        teach: Callable[[], DerivationCorpus] | None = None,
     ) -> None:
+        self.teach = teach
         self.config, self.examples, self.seed = config, examples, seed
         self.size, self.accumulated = size, accumulated
         self.boundary_threshold = boundary_threshold
@@ -93,10 +96,17 @@ class RecombinedBatches:
     def is_due(self, step: int) -> bool:
         """True if derivations must be collected before this step."""
         start = self.config.start
-        return start is not None and step >= start and (step - start) % self.config.every == 0
+        if start is None or step < start:
+            return False
+        if self.teach is not None:
+            return self.recombiner is None
+        return (step - start) % self.config.every == 0
 
     def collect(self, model: BTGSeq2Seq) -> None:
-        """Collect the model's derivations of the training set, and recombine these from now on."""
+        """Collect derivations of the training set, and recombine these from now on."""
+        if self.teach is not None:
+            self._use(self.teach())
+            return
         # Once: the parsers then learn what phrases have in common, and are right more often.
         compared = self.config.compared if self.recombiner is None else 0
         self._use(

@@ -6,6 +6,7 @@ The fields are those of the command line and of the YAML file.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import Literal
 
 from btg_seq2seq.checks import at_least, from_0_to_1
 from btg_seq2seq.errors import UserError
@@ -40,7 +41,12 @@ class RecombinationSettings:
 
 @dataclass
 class RecombinationConfig(RecombinationSettings):
-    """Sentences recombined from the model's own phrases, to teach the flat mode."""
+    """Sentences recombined from the phrases of the training set, to teach the flat mode."""
+
+    found_by: Literal["model", "teacher"] = "model"
+    """Who finds these phrases: the model, when its parsers have found their trees, and again later;
+    or the lexical teacher, whose derivations are there from the first step and cost nothing more.
+    """
 
     share: float = 0.9
     """Share of the steps that learn from recombined sentences."""
@@ -50,11 +56,11 @@ class RecombinationConfig(RecombinationSettings):
     They are cleaner than what was found in single sentences, and show phrases in new places."""
 
     start: int | None = None
-    """Step from which on sentences are recombined; ``None`` disables it. The parsers should have
-    found their trees by then."""
+    """Step from which on sentences are recombined; ``None`` disables it. If the model finds the
+    phrases, its parsers should have found their trees by then."""
 
     every: int = 1000
-    """Steps after which the derivations of the training set are collected again."""
+    """Steps after which the model's derivations of the training set are collected again."""
 
     compared: int = 0
     """Other trees, with a boundary moved, that each tree of the first collection is compared with

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped]
@@ -29,6 +30,7 @@ from btg_seq2seq.training.data import (
     set_languages,
 )
 from btg_seq2seq.training.loop.sampled_batches import SampledBatches
+from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.loop.trainer import BTGTrainer, Metrics
 from btg_seq2seq.training.objective.objective import BTGObjective
 from btg_seq2seq.training.regularise import regularise
@@ -73,6 +75,7 @@ def build_trainer(
             gold_trees(tokenizer, dev, units)  # raises now an error of a later evaluation
         dev_data = encode(dev, tokenizer, frames, longest, "skip", units)
         dev = encoded_pairs(dev, dev_data)
+    taught = taught_batches(config, arguments, model, tokenizer, data, say, track)
     for line in describe_run(config, model, len(tokenizer), frames, data, dev_data):
         say(line)
     return BTGTrainer(
@@ -84,8 +87,10 @@ def build_trainer(
         dev_data=dev_data,
         dev=dev,
         metrics=metrics,
-        recombined=recombined_batches(config, arguments, tokenizer, bitexts, data, track, units),
-        taught=taught_batches(config, arguments, model, tokenizer, data, say, track),
+        recombined=recombined_batches(
+            config, arguments, tokenizer, bitexts, data, track, units, taught
+        ),
+        taught=taught,
         sampled=sampled_batches(config, tokenizer, frames, data, units),
     )
 
@@ -119,10 +124,14 @@ def recombined_batches(
     data: EncodedBitext,
     track: Track,
     unit_table: Tensor | None,
+    taught: TaughtBatches | None,
 ) -> RecombinedBatches | None:
     """Build the source of recombined sentences, if the settings ask for it."""
     if config.recombination.start is None:
         return None
+    teach = None
+    if config.recombination.found_by == "teacher" and taught is not None:
+        teach = partial(taught.finest, len(Frames.of(tokenizer).source.prefix))
     held_out = [*bitexts.excluded, *(bitexts.dev.source if bitexts.dev else [])]
     return RecombinedBatches(
         config.recombination,
@@ -138,6 +147,7 @@ def recombined_batches(
         arguments.process_index,
         track,
         unit_table,
+        teach,
     )
 
 

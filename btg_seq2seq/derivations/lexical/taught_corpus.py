@@ -73,6 +73,11 @@ class TaughtCorpus:
             return None
         return _derivation(_rows(self.best[position, count - 1]))
 
+    def finest_derivation(self, position: int) -> Derivation | None:
+        """The most probable derivation with as many phrases as possible, if there is one."""
+        possible = np.flatnonzero(self.log_maxima[position] > -np.inf)
+        return self.best_derivation(position, int(possible[-1]) + 1) if len(possible) else None
+
     def best_log_prob(self, position: int, phrases: int | None = None) -> float:
         """Log-probability of ``best_derivation`` among all derivations of the sentence pair."""
         count = self.chosen_count(position) if phrases is None else phrases

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import torch
 
+from btg_seq2seq.derivations.corpus import DerivationCorpus
+from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.derivations.noise import Noise
 from btg_seq2seq.grammar import Leaf, Tree
 from btg_seq2seq.text.batches import EncodedBitext
@@ -36,6 +38,9 @@ class Draws(Protocol):
 
     def log_density(self, position: int, draw: int) -> float:
         """Log-probability of the tree among the teacher's trees with as many leaves."""
+
+    def finest_derivation(self, position: int) -> Derivation | None:
+        """The most probable derivation with as many phrases as possible, if there is one."""
 
 
 class TaughtBatches:
@@ -68,6 +73,14 @@ class TaughtBatches:
     def draws(self) -> Draws:
         """The teacher's derivations."""
         return self.teach()
+
+    def finest(self, prefix: int) -> DerivationCorpus:
+        """Collect the derivations with the most phrases, for recombination.
+
+        ``prefix`` is the number of tokens that precede a sentence in ``input_ids``.
+        """
+        positions = range(len(self.positions))
+        return DerivationCorpus.of(map(self.draws.finest_derivation, positions), prefix)
 
     def __call__(self, batch: dict[str, Any], step: int) -> dict[str, Any]:
         """Return the batch of a step, with derivations if the teacher has a say in it."""

@@ -169,6 +169,18 @@ class TrainConfig:
                 "recombination.compared asks how well phrases translate each other in both "
                 f"directions, which the estimator {objective.estimator} does not learn: set it to 0"
             )
+        if self.recombination.found_by == "teacher":
+            if not objective.has_teacher:
+                raise UserError(
+                    "recombination.found_by is teacher, but there is none: set objective.teacher "
+                    "to lexical, or let the model find the phrases"
+                )
+            if self.recombination.compared:
+                raise UserError(
+                    "recombination.compared compares trees that the model finds, but "
+                    "recombination.found_by is teacher: set it to 0"
+                )
+            return
         untaught = first_parser_step(objective)
         if start <= untaught:
             raise UserError(

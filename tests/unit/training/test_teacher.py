@@ -2,15 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from tiny_runs import tiny_bitexts, tiny_config
 
 from btg_seq2seq import Translator
+from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.lexical import LexicalSettings, LexicalTeacher
 from btg_seq2seq.derivations.lexical.saved_tables import load_tables
 from btg_seq2seq.grammar import Tree
 from btg_seq2seq.manifest import verify_files
+from btg_seq2seq.recombination import batches
+from btg_seq2seq.recombination.batches import DERIVATIONS_FILE
+from btg_seq2seq.recombination.settings import RecombinationConfig
 from btg_seq2seq.training.loop.arguments import training_arguments
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TokenizerConfig
@@ -61,6 +66,26 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path, taught_steps
     train(config, bitexts=tiny_bitexts(), quiet=True)
     config = taught_config(tmp_path / "parts", taught_steps=taught_steps)
     parts = train(config, bitexts=tiny_bitexts(), resume=True, quiet=True)
+    for name, weight in whole.model.state_dict().items():
+        torch.testing.assert_close(parts.model.state_dict()[name], weight, rtol=0, atol=0)
+
+
+def recombined_config(directory, **settings):
+    config = taught_config(directory, **settings)
+    recombination = RecombinationConfig(start=2, share=0.8, derived=0.5, found_by="teacher")
+    return replace(config, recombination=recombination)
+
+
+def test_the_teachers_phrases_are_recombined_without_collecting(tmp_path, monkeypatch):
+    monkeypatch.delattr(batches, "collect_derivations")
+    whole = train(recombined_config(tmp_path / "whole"), bitexts=tiny_bitexts(), quiet=True)
+    assert whole.recombined["made"] > 0
+    derivations = DerivationCorpus.load(next((tmp_path / "whole").rglob(DERIVATIONS_FILE)))
+    assert np.diff(derivations.ends).max() == 3  # as many phrases as the model allows
+    train(recombined_config(tmp_path / "parts", steps=6), bitexts=tiny_bitexts(), quiet=True)
+    config = recombined_config(tmp_path / "parts")
+    parts = train(config, bitexts=tiny_bitexts(), resume=True, quiet=True)
+    assert parts.recombined == whole.recombined
     for name, weight in whole.model.state_dict().items():
         torch.testing.assert_close(parts.model.state_dict()[name], weight, rtol=0, atol=0)
 

@@ -31,6 +31,8 @@ def test_best_and_drawn_derivations(taught):
     assert taught.best_derivation(0, 2).tree == Tree.parse("<0:2 2:3>")
     assert taught.best_derivation(0, 3) is None
     assert taught.best_derivation(1) is None
+    assert taught.finest_derivation(0) == taught.best_derivation(0, 2)
+    assert taught.finest_derivation(1) is None
     assert taught.drawn_derivation(0, 0).segmentation == [(0, 1), (1, 2)]
     assert taught.drawn_derivation(1, 0) is None
     assert taught.phrases(0, 0) == [[2, 3, 0, 1], [0, 2, 1, 2]]

@@ -1,6 +1,6 @@
 """Settings: from files, command lines and Python, and back."""
 
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -184,6 +184,16 @@ def test_steps_may_change_unless_the_schedule_depends_on_them(schedule, may_chan
         assert len(differences) == 1
         assert "optimisation.steps was 5, is now 6" in differences[0]
         assert schedule in differences[0]
+
+
+def test_a_teachers_phrases_are_recombined_from_the_start_if_there_is_a_teacher():
+    recombination = RecombinationConfig(start=0, found_by="teacher")
+    TrainConfig("run", recombination=recombination)
+    untaught = ObjectiveSettings(teacher="none")
+    with pytest.raises(ValueError, match=r"recombination\.found_by is teacher, but there is none"):
+        TrainConfig("run", objective=untaught, recombination=recombination)
+    with pytest.raises(ValueError, match=r"compared compares trees that the model finds"):
+        TrainConfig("run", recombination=replace(recombination, compared=2))
 
 
 def test_sentences_are_not_recombined_before_there_are_trees():
