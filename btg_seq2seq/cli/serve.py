@@ -35,6 +35,8 @@ news=runs/news:de-en (a region or script follows an underscore: pt_BR-en). The s
 from this computer alone unless --host says otherwise. /openapi.json describes all APIs."""
 
 DEMO = Path("runs/demo")
+EVERYWHERE = ("0.0.0.0", "::", "")
+EXAMPLES = 3  # sentences that the page offers
 LANES = 2  # threads that compute at the same time
 
 
@@ -44,15 +46,11 @@ def main(arguments: Sequence[str]) -> int:
     _check_libraries()
     limits = Limits(**options.limits)
     specs = parse_models(options.models, options.languages)
-    if options.demo:
-        specs.append(ModelSpec("demo", str(DEMO / "btg"), Languages("en", "art")))
-    elif not specs:
+    if not specs and not options.demo:
         raise UsageError("name the directory of a model, or use --demo")
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port must lie between 0 and 65535, not {options.port}")
     messages = Messages("serve", options.quiet)
-    if options.demo and not (DEMO / "btg" / "config.json").exists():
-        _train_demo(options, messages)
     for spec in specs:
         check_options(_for_model(options, spec))
     from btg_seq2seq.workbench.glossaries import GlossaryStore
@@ -65,6 +63,8 @@ def main(arguments: Sequence[str]) -> int:
         limits.glossary_entries,
     )
     with _listen(options.host, options.port) as listener:
+        if options.demo:
+            specs.append(_demo(options, messages))
         models = [_load(options, spec, limits, messages) for spec in specs]
         return _serve(options, limits, keys, store, models, listener, messages)
 
@@ -81,11 +81,24 @@ def _check_libraries() -> None:
         ) from error
 
 
-def _train_demo(options: Namespace, messages: Messages) -> None:
-    messages.say(f"there is no model in {DEMO / 'btg'}: training the demonstration's, minutes")
-    from btg_seq2seq.tasks import demo
+def _demo(options: Namespace, messages: Messages) -> ModelSpec:
+    """Return the demonstration's model, which is trained if it is not there."""
+    spec = ModelSpec("demo", str(DEMO / "btg"), Languages("en", "art"))
+    if not (DEMO / "btg" / "config.json").exists():
+        messages.say(f"there is no model in {spec.directory} yet; training it takes a few minutes")
+        from btg_seq2seq.tasks import demo
 
-    demo.run(DEMO, 0, options.quiet)
+        demo.run(DEMO, 0, options.quiet, suggestions=False)
+    check_options(_for_model(options, spec))
+    return spec
+
+
+def _examples(spec: ModelSpec) -> list[str]:
+    """Return sentences to try, which nobody could guess for the demonstration's invented task."""
+    path = DEMO / "test.source"
+    if spec.directory != str(DEMO / "btg") or not path.exists():
+        return []
+    return path.read_text(encoding="utf-8").splitlines()[:EXAMPLES]
 
 
 def _for_model(options: Namespace, spec: ModelSpec) -> Namespace:
@@ -101,7 +114,8 @@ def _load(options: Namespace, spec: ModelSpec, limits: Limits, messages: Message
     translator = load_translator(_for_model(options, spec), messages)
     from btg_seq2seq.workbench.models import ServedModel
 
-    model = ServedModel(spec.name, translator, spec.languages, limits.cache_megabytes * 2**20)
+    cache_bytes = limits.cache_megabytes * 2**20
+    model = ServedModel(spec.name, translator, spec.languages, cache_bytes, _examples(spec))
     model.warm_up()
     return model
 
@@ -154,14 +168,21 @@ def _serve(
         timeout_graceful_shutdown=math.ceil(limits.deadline),
         ws="none",
     )
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    port = listener.getsockname()[1]
-    messages.say(f"open http://{host}:{port}/ in a browser; Ctrl-C stops the server")
+    messages.say(_invitation(options.host, listener.getsockname()[1]))
     try:
         uvicorn.Server(config).run(sockets=[listener])
     except (KeyboardInterrupt, SystemExit):
         messages.say("stopped")  # after it has finished what was under way
     return 0
+
+
+def _invitation(host: str, port: int) -> str:
+    """Say where the page is; no browser opens the addresses that stand for all of a computer."""
+    if host in EVERYWHERE:
+        where = f"port {port} of every address of this computer, such as http://127.0.0.1:{port}/"
+        return f"listening on {where}; Ctrl-C stops the server"
+    name = f"[{host}]" if ":" in host else host
+    return f"open http://{name}:{port}/ in a browser; Ctrl-C stops the server"
 
 
 def _parser() -> OptionParser:

@@ -21,6 +21,7 @@ from btg_seq2seq.translation.translation import Translation
 View = Literal["tree", "matrix"]
 VIEWS: dict[str, type[TreeView] | type[MatrixView]] = {"tree": TreeView, "matrix": MatrixView}
 SUFFIXES = (".svg", ".html", ".png")
+FITTING = 0.5  # share of its size at which a picture that fits can still be read
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Drawing:
     def svg_with(self, style: str, name: str | None = None, smallest: float | None = None) -> str:
         """Write the picture with a style sheet; ``name`` starts its ids, unique in a page.
 
-        ``smallest`` is the share of its size to which a page may shrink it.
+        A page may shrink it to ``FITTING`` of its size if it is then seen as a whole. What does not
+        fit is scrolled, and has the share ``smallest`` of its size.
         """
         view = VIEWS[self.view](self.diagram)
         title, description = title_of(self.diagram), description_of(self.diagram)
@@ -73,7 +75,7 @@ class Drawing:
             viewBox=f"0 0 {round(view.width)} {round(view.height)}",
             width=round(view.width),
             height=round(view.height),
-            style=f"min-width:{round(view.width * smallest)}px" if smallest else None,
+            style=_least_width(view.width, smallest) if smallest else None,
             role="img",
             aria_labelledby=f"{name}-title {name}-desc",
             class_=scope_of(self.theme),
@@ -127,6 +129,12 @@ def write_file(path: str | Path, content: bytes) -> None:
         os.replace(temporary, place)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _least_width(width: float, smallest: float) -> str:
+    """Return a style: as wide as its place, unless that is less than ``FITTING``."""
+    missing = f"({round(FITTING * width)}px - 100%) * 1000"
+    return f"min-width:clamp(0px,{missing},{round(width * smallest)}px)"
 
 
 def escaped_style(style: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MINUS = "\u2212"
+DIGITS = 3  # significant digits of a number as it is written
 LOGARITHMIC_FROM = 30.0  # ratio of the largest value to the smallest
 
 
@@ -38,7 +39,9 @@ def scale_of(values: Iterable[float], *, may_be_logarithmic: bool = False) -> Sc
         high = 0.0
     elif low == high:
         high = 1.0
-    step = _round_step((high - low) / 4)
+    largest = max(abs(low), abs(high))
+    finest = 10.0 ** (math.floor(math.log10(largest)) - DIGITS + 1)  # so that labels differ
+    step = _round_step(max((high - low) / 4, finest), finest)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(step * count for count in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], ticks)
@@ -71,7 +74,7 @@ def _plain(value: float) -> str:
     """Write three significant digits, and all digits before the point."""
     if value == 0:
         return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    digits = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -90,6 +93,7 @@ def _logarithmic(low: float, high: float) -> Scale:
     return Scale(low, high, tuple(tick for tick in ticks if low <= tick <= high), True)
 
 
-def _round_step(width: float) -> float:
-    power: float = 10.0 ** math.floor(math.log10(width))
-    return next(power * part for part in (1, 2, 2.5, 5, 10) if width <= power * part * (1 + 1e-9))
+def _round_step(width: float, finest: float = 0.0) -> float:
+    power: float = 10.0 ** math.floor(math.log10(width) + 1e-9)
+    parts = (1, 2, 5, 10) if power < 2 * finest else (1, 2, 2.5, 5, 10)
+    return next(power * part for part in parts if width <= power * part * (1 + 1e-9))

@@ -92,7 +92,7 @@ def plain(config: TrainConfig, output: Path) -> TrainConfig:
     )
 
 
-def run(output: Path, seed: int, quiet: bool = False) -> None:
+def run(output: Path, seed: int, quiet: bool = False, suggestions: bool = True) -> None:
     """Train both models, and print a table, a derivation, a rule and commands to try."""
     console, progress = Console(), Console(quiet=quiet)
     for name in ("seq2seq", "btg"):
@@ -112,7 +112,8 @@ def run(output: Path, seed: int, quiet: bool = False) -> None:
     demo_report.report(console, data, base, btg)
     minutes = (time.monotonic() - begin) / 60
     progress.print(f"\nDone in {minutes:.1f} minutes. The files are in {output}.", soft_wrap=True)
-    demo_report.suggest(progress, output, demo_report.rule_for(data))
+    if suggestions:
+        demo_report.suggest(progress, output, demo_report.rule_for(data))
 
 
 def _check_own(directory: Path) -> None:

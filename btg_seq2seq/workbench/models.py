@@ -56,8 +56,10 @@ class ServedModel:
         translator: Translator,
         languages: Languages | None = None,
         cache_bytes: int = 2**28,
+        examples: Sequence[str] = (),
     ) -> None:
         self.name, self.languages = name, languages or Languages()
+        self.examples = list(examples)
         self.flat = translator
         self.cky = translator.for_another_thread()
         self.cky_settings = self.cky.settings_for("cky")

@@ -274,6 +274,52 @@ def test_everything_has_a_name_and_every_id_is_there_once(page):
     assert page.evaluate("document.querySelectorAll('[role=option]').length") > 10
 
 
+def test_examples_are_offered_until_there_is_a_text(browser):
+    with listening(served(examples=[HOUSE, "the dog"])) as address:
+        for width, height in SIZES.values():
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.set_default_timeout(20_000)
+            page.goto(address)
+            page.get_by_role("button", name=HOUSE).click()
+            wait(page)
+            assert page.get_by_role("textbox", name="Text").input_value() == HOUSE
+            assert not page.locator("#examples").is_visible()
+            page.get_by_role("textbox", name="Text").fill("")
+            playwright.expect(page.get_by_role("button", name="the dog")).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.close()
+
+
+def test_what_is_typed_before_the_models_are_known_is_translated(page, address):
+    def late(route):
+        page.wait_for_timeout(700)  # longer than the page waits after a key
+        route.continue_()
+
+    page.goto("about:blank")
+    page.route("**/v1/models", late)
+    page.goto(address)
+    page.get_by_role("textbox", name="Text").fill(HOUSE)
+    page.get_by_role("button", name="Translate").click()
+    wait(page)
+    assert page.locator("article").count() == 1
+
+
+def test_a_picture_fits_a_phone_or_is_scrolled_at_a_size_to_read(browser, address):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.set_default_timeout(20_000)
+    page.goto(address)
+    sizes = """box => ({here: box.clientWidth, drawn: box.firstChild.getBoundingClientRect().width,
+        full: Number(box.firstChild.getAttribute("width"))})"""
+    for text in ("the dog", HOUSE, " ".join([HOUSE] * 3)):
+        translate(page, text)
+        size = page.locator(".picture").evaluate(sizes)
+        if size["full"] <= 2 * size["here"]:
+            assert size["drawn"] <= size["here"] + 1
+        else:
+            assert size["drawn"] == pytest.approx(0.7 * size["full"], abs=1)
+    page.close()
+
+
 def test_a_server_with_keys_and_two_models(browser):
     with listening(served(), served("other", ("en", "de"), "word"), keys=["secret"]) as address:
         page = browser.new_page()

@@ -103,6 +103,7 @@ class ModelAnswer(BaseModel):
     max_length: int | None = Field(description="most tokens of a sentence")
     max_cky_length: int = Field(description="longer sentences, in words, are translated flat")
     parsers_learned: bool = Field(description="whether the trees mean anything")
+    examples: list[str] = Field(description="sentences to try; only of the demonstration's model")
 
 
 class ModelsAnswer(BaseModel):

@@ -178,6 +178,7 @@ async def models(service: TheService, namespace: Namespace) -> JSONResponse:
             "max_length": model.flat.settings.max_length,
             "max_cky_length": model.flat.settings.max_cky_length,
             "parsers_learned": model.flat.model.config.parsers_learned,
+            "examples": model.examples,
         }
         for model in service.models
     ]

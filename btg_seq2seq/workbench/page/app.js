@@ -43,6 +43,16 @@ function changeText() {
   timer = window.setTimeout(refresh, WAIT);
 }
 
+function showExamples() {
+  // For a model whose words nobody could guess, until there is a text.
+  const place = byId("examples");
+  const examples = state.text.trim() ? [] : model().examples;
+  place.hidden = !examples.length;
+  place.replaceChildren(make("span", { class: "quiet", text: "For example:" }), ...examples.map((text) => make("button", {
+    type: "button", text, lang: model().source, onclick: () => { apply({ text }); byId("text").focus(); },
+  })));
+}
+
 function grow() {
   const text = byId("text");
   text.rows = Math.min(12, Math.max(3, text.value.split("\n").length));
@@ -136,10 +146,12 @@ async function refresh() {
   window.clearTimeout(timer);
   if (running) running.abort();
   remember();
+  if (!served.length) return; // start() comes back to what was typed in the meantime
+  showExamples();
   const texts = lines();
   showRemarks([]);
   showCards(texts);
-  if (!texts.length || !served.length) {
+  if (!texts.length) {
     byId("status").textContent = "";
     return;
   }

@@ -2,7 +2,8 @@
 // from drawing.css. Only shapes and text are let in, whatever the server has sent.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SMALLEST = 0.7; // share of the size at which words can still be read
+const SMALLEST = 0.5; // share of the size at which a picture that fits can still be read
+const SCROLLED = 0.7; // and the size of one that does not fit
 const ELEMENTS = new Set(["svg", "g", "path", "rect", "line", "circle", "text", "tspan", "title", "desc"]);
 const ATTRIBUTES = new Set([
   "viewBox", "width", "height", "role", "id", "class", "d", "x", "y", "x1", "y1", "x2", "y2", "rx",
@@ -38,9 +39,10 @@ export function picture(svg) {
   const parsed = new DOMParser().parseFromString(bare, "image/svg+xml").documentElement;
   if (parsed.localName !== "svg") return null;
   const element = copied(parsed, ++drawn);
-  // It shrinks a little on a small screen; beyond that, it is scrolled.
+  // It shrinks to fit a small screen; if that would make it too small, it is scrolled instead.
   const width = Number(parsed.getAttribute("width")) || 600;
   element.style.setProperty("max-inline-size", `${width}px`);
-  element.style.setProperty("min-inline-size", `${Math.round(SMALLEST * width)}px`);
+  const missing = `(${SMALLEST * width}px - 100%) * 1000`;
+  element.style.setProperty("min-inline-size", `clamp(0px, ${missing}, ${SCROLLED * width}px)`);
   return element;
 }

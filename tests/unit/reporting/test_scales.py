@@ -28,10 +28,18 @@ def test_all_values_are_within_the_axis(values, logarithmic):
         ([3, 3], [0, 1, 2, 3]),
         ([0, 0], [0, 0.25, 0.5, 0.75, 1]),
         ([-4, -0.1], [-4, -3, -2, -1, 0]),
+        ([2.1799, 2.1801], [2.17, 2.18, 2.19]),
+        ([2.17, 2.24], [2.16, 2.18, 2.2, 2.22, 2.24]),
     ],
 )
 def test_round_ticks(values, ticks):
     assert list(scale_of(values).ticks) == pytest.approx(ticks)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6))
+def test_no_two_ticks_have_the_same_label(values):
+    labels = [written(tick) for tick in scale_of(values).ticks]
+    assert len(set(labels)) == len(labels)
 
 
 def test_values_that_differ_much():

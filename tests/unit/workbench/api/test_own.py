@@ -157,8 +157,9 @@ def test_score(client):
 
 
 def test_models_health_and_metrics(client):
-    names = [model["name"] for model in client.get("/v1/models").json()["models"]]
-    assert names == ["tiny", "other"]
+    models = client.get("/v1/models").json()["models"]
+    assert [model["name"] for model in models] == ["tiny", "other"]
+    assert [model["examples"] for model in models] == [[], []]
     assert client.get("/health").json() == {"status": "ok", "models": 2}
     text = client.get("/metrics").text
     assert 'btg_requests_total{route="/health",status="200"}' in text
