@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-rules bench-serving svo-sov results fuzz fuzz-serve load pictures docs clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-rules bench-serving svo-sov results fuzz fuzz-serve load pictures photographs outputs docs clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
@@ -26,6 +26,8 @@ help:
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make results   write docs/results.md from the stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
+	@echo "make photographs   photograph the workbench and a report; trains their models, minutes"
+	@echo "make outputs   write what the console examples of the documentation print"
 	@echo "make docs    build the documentation site in build/site"
 	@echo "make setup   only set up: a virtual environment in $(VENV)"
 	@echo "make clean   remove caches, compiled kernels and the virtual environment"
@@ -109,6 +111,14 @@ results: setup
 
 pictures: setup
 	$(BIN)/python docs/images/make.py
+
+photographs: setup
+	$(BIN)/python docs/images/photographs.py
+
+# With the model that the examples describe.
+outputs: setup
+	test -f runs/german/model.safetensors || $(BIN)/btg train examples/german/train.yaml
+	$(BIN)/python docs/outputs.py
 
 # Nothing is fetched, and a broken link is an error.
 docs: setup

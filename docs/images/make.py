@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation: ``python docs/images/make.py``, or ``make pictures``.
+"""Draw the pictures of the documentation: ``python docs/images/make.py``, or ``make pictures``.
 
 A test compares them with the files. The sentences are made up; no model is needed.
 """
