@@ -7,7 +7,7 @@ translator calls ``translate_documents``, which does both.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
@@ -59,7 +59,12 @@ class Document:
 
     @classmethod
     def read(
-        cls, text: str, markup: Markup = "text", cut: Cut = "lines", language: str = ""
+        cls,
+        text: str,
+        markup: Markup = "text",
+        cut: Cut = "lines",
+        language: str = "",
+        copied: Collection[str] = (),
     ) -> Document:
         """Take a text apart.
 
@@ -71,12 +76,13 @@ class Document:
             cut: ``"lines"``: sentences are found, and a line break ends one; ``"paragraphs"``: only
                 an empty line does; ``"none"``: each line, or run of text in markup, is a sentence.
             language: code of the language, for the abbreviations that end no sentence.
+            copied: names of HTML or XML elements that are not translated.
         """
         if markup not in get_args(Markup):
             raise UserError(f"markup is text, html or xml, not {markup!r}")
         if cut not in get_args(Cut):
             raise UserError(f"cut is none, lines or paragraphs, not {cut!r}")
-        parts = parts_of(text, markup, cut)
+        parts = parts_of(text, markup, cut, copied)
         places = [
             place
             for number, part in enumerate(parts)

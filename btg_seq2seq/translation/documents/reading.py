@@ -6,7 +6,7 @@ the middle of text is inside a block; others end one. In plain text, line breaks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import regex
@@ -36,10 +36,15 @@ LINE_BREAK = regex.compile(r"(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])")
 PARAGRAPH_BREAK = regex.compile(r"((?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)\s*|[\f\u2029])")
 
 
-def parts_of(text: str, markup: Markup, cut: Cut) -> list[str | Block]:
-    """Blocks, and the strings between them; what is in no block is copied."""
+def parts_of(
+    text: str, markup: Markup, cut: Cut, copied: Collection[str] = ()
+) -> list[str | Block]:
+    """Blocks, and the strings between them; what is in no block is copied.
+
+    ``copied`` are names of elements that are kept as they are, in the place of a word.
+    """
     if markup != "text":
-        return _Reader(list(tokens_of(text, markup)), markup).parts()
+        return _Reader(list(tokens_of(text, markup)), markup, copied).parts()
     pattern = PARAGRAPH_BREAK if cut == "paragraphs" else LINE_BREAK
     parts: list[str | Block] = []
     for rank, piece in enumerate(pattern.split(text)):
@@ -53,8 +58,11 @@ def parts_of(text: str, markup: Markup, cut: Cut) -> list[str | Block]:
 class _Reader:
     """Reads tokens one after the other; blocks end at tags that are outside of text."""
 
-    def __init__(self, tokens: Sequence[Token], markup: Markup) -> None:
+    def __init__(
+        self, tokens: Sequence[Token], markup: Markup, copied: Collection[str] = ()
+    ) -> None:
         self.tokens, self.markup = tokens, markup
+        self.copied = frozenset(copied)
         self.partners, parents = _pairs(tokens)
         self.mixed = {
             parent
@@ -96,7 +104,8 @@ class _Reader:
         token = self.tokens[place]
         if token.kind != "open" or self.markup == "text":
             return place
-        is_named = self.markup == "html" and token.name in UNTRANSLATED
+        is_named = token.name in self.copied
+        is_named = is_named or (self.markup == "html" and token.name in UNTRANSLATED)
         if not is_named and not NO_TRANSLATION.search(token.raw):
             return place
         return self.partners.get(place, place)
@@ -114,9 +123,13 @@ class _Reader:
             inside = items[position : position + 1 + last - number]
             if last > number:
                 visible = "".join(one.raw for _, one in inside if one.kind == "text")
+                if token.name in self.copied and not visible.strip():
+                    visible = token.name  # it stands for something
                 writer.add_kept("".join(one.raw for _, one in inside), visible)
             elif token.kind == "text":
                 writer.add_text(token.raw)
+            elif token.kind == "void" and token.name in self.copied:
+                writer.add_kept(token.raw, token.name)
             elif token.kind in ("void", "other"):
                 writer.add_point(token.raw)
             elif self.partners.get(number) not in numbers:

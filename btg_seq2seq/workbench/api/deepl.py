@@ -40,6 +40,9 @@ class DeepLRequest(BaseModel):
     glossary_id: str | None = Field(None, description="forced rules; needs source_lang")
     glossary_ids: list[str] = Field(default_factory=list, max_length=5)
     tag_handling: Literal["xml", "html"] | None = None
+    ignore_tags: list[str] = Field(
+        default_factory=list, max_length=100, description="elements that are copied"
+    )
     split_sentences: Literal["0", "1", "nonewlines"] | None = None
     formality: Literal["default", "more", "less", "prefer_more", "prefer_less"] | None = None
     show_billed_characters: bool = False
@@ -48,6 +51,15 @@ class DeepLRequest(BaseModel):
     @classmethod
     def _several(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
+
+    @field_validator("ignore_tags", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        """Separate names; forms have commas between them."""
+        given = [value] if isinstance(value, str) else value
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            return value
+        return [name.strip() for one in given for name in one.split(",") if name.strip()]
 
     @field_validator("split_sentences", mode="before")
     @classmethod
@@ -82,7 +94,7 @@ async def translate(request: Request, service: TheService, owner: Namespace) -> 
     cut = CUTS[asked.split_sentences or ("nonewlines" if asked.tag_handling == "html" else "1")]
     markup: Markup = asked.tag_handling or "text"
     found = await translate_documents(
-        service, model, asked.text, rules=rules, markup=markup, cut=cut
+        service, model, asked.text, rules=rules, markup=markup, cut=cut, copied=asked.ignore_tags
     )
     detected = (asked.source_lang or model.languages.source).upper()
     answers = []

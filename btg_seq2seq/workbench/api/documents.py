@@ -7,7 +7,7 @@ those of other requests.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from btg_seq2seq.translation.documents.document import (
@@ -42,17 +42,19 @@ async def translate_documents(
     rules: Iterable[Rule] = (),
     markup: Markup = "text",
     cut: Cut = "lines",
+    copied: Collection[str] = (),
     nbest: int = 1,
 ) -> list[DocumentAnswer]:
     """Translate texts as they are: with markup, placeholders and white space.
 
-    ``markup`` and ``cut`` are those of ``Document.read``. Rules need cky, without them most
-    sentences are translated flat. An alternative of a text has the alternatives of its sentences.
+    ``markup``, ``cut`` and ``copied`` are those of ``Document.read``. Rules need cky, without them
+    most sentences are translated flat. An alternative of a text has the alternatives of its
+    sentences.
     """
     language = "" if model.languages.source == UNDETERMINED else model.languages.source
     async with asyncio.timeout(service.limits.deadline):
         documents = await asyncio.to_thread(
-            lambda: [Document.read(text, markup, cut, language) for text in texts]
+            lambda: [Document.read(text, markup, cut, language, copied) for text in texts]
         )
         sentences = [sentence for one in documents for sentence in one.sentences]
         service.check_counts(sentences)

@@ -40,6 +40,18 @@ def test_what_is_not_to_be_translated(tag):
     assert [one.raw for one in block.protected] == [f"{tag}<b>b</b></{name}>"]
 
 
+@pytest.mark.parametrize("element", ["<x>b <i>c</i></x>", '<x id="4"></x>', "<x/>", "<x><y/></x>"])
+@pytest.mark.parametrize("markup", ["html", "xml"])
+def test_elements_to_copy_stand_for_a_word(element, markup):
+    (block,) = parts_of(f"a {element} d", markup, "none", ["x"])
+    assert [one.raw for one in block.protected] == [element]
+    assert len(block.plain.split()) >= 3
+    others = parts_of(f"a {element} d", markup, "none", ["z"])
+    assert not any(one.protected for one in others if isinstance(one, Block))
+    if markup == "xml":
+        assert parts_of(f"<r>{element}</r>", markup, "none", ["x"]) == ["<r>", element, "</r>"]
+
+
 @given(st.text(alphabet="a<>/bp &;\n"), st.sampled_from(["text", "html", "xml"]))
 def test_any_text_is_read(text, markup):
     for part in parts_of(text, markup, "lines"):

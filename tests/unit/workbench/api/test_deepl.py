@@ -92,6 +92,18 @@ def test_tags(client, kind):
         assert answer["translations"][0]["text"].count(tag) == 1
 
 
+@pytest.mark.parametrize("names", [["x", "y"], "x,y", "y, x"])
+def test_elements_that_are_not_to_be_translated(client, names):
+    text = 'das <x id="1"></x> Haus <y>ist <b>das</b></y> klein <x/>'
+    answer = ask(client, text=[text], target_lang="EN", tag_handling="xml", ignore_tags=names)[
+        "translations"
+    ][0]["text"]
+    for element in ('<x id="1"></x>', "<y>ist <b>das</b></y>", "<x/>"):
+        assert answer.count(element) == 1
+    fields = {"text": [text], "target_lang": "EN", "ignore_tags": [3]}
+    assert ask(client, 400, **fields)["message"]
+
+
 def test_sentences_are_cut_as_asked(client):
     for asked in (0, "1", "nonewlines", None):
         assert ask(client, text=["das Haus. Es ist."], target_lang="EN", split_sentences=asked)
