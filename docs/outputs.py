@@ -98,8 +98,8 @@ class Shell:
             encoding="utf-8",
             check=True,
         )
-        lines = done.stdout.replace(self.address or ADDRESS, ADDRESS).splitlines(keepends=True)
-        return "".join(line for line in lines if not line.startswith(KERNELS))
+        lines = done.stdout.replace(self.address or ADDRESS, ADDRESS).splitlines()
+        return "".join(f"{line}\n" for line in lines if not line.startswith(KERNELS))
 
     def _serve(self, command: str) -> str:
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import socket
@@ -131,9 +132,11 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
+        is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        remedy = "--port, or 0 for any that is free" if is_port else "--host, an address of its own"
+        reason = str(error.strerror or error).partition(" (while")[0]  # it repeats the address
         raise UserError(
-            f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another "
-            "--port, or 0 for any that is free"
+            f"cannot listen on {host}, port {port}: {reason}; choose another {remedy}"
         ) from error
 
 

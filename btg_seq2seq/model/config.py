@@ -109,7 +109,8 @@ def check_model(directory: str | PathLike[str]) -> None:
         return
     reason = "there is no config.json in it"
     if not Path(directory).is_dir():
-        reason = "there is no such directory"
+        is_file = Path(directory).exists()
+        reason = "it is no directory" if is_file else "there is no such directory"
     elif (Path(directory) / "config.yaml").is_file():
         reason += "; the run is unfinished: go on with btg train --resume"
     raise UserError(f"{directory} holds no model: {reason}")

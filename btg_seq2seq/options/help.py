@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from argparse import SUPPRESS, Action, RawDescriptionHelpFormatter
 from collections.abc import Mapping
+from textwrap import fill
+from textwrap import indent as indent_lines
 
 from jsonargparse import DefaultHelpFormatter
 
@@ -14,7 +16,15 @@ NAME = re.compile(r"(?<![\w.-])`{0,2}([a-z]\w*(?:\.\w+)*)`{0,2}(?![\w.]*\w)")
 
 
 class Formatter(RawDescriptionHelpFormatter, DefaultHelpFormatter):
-    """jsonargparse's, with the lines of a description as they are written."""
+    """jsonargparse's, with the paragraphs and examples of a description."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap paragraphs to the terminal; indented lines, which are examples, stay lines."""
+        parts = [
+            part if part.startswith(" ") else fill(part, width, break_on_hyphens=False)
+            for part in text.strip("\n").split("\n\n")
+        ]
+        return indent_lines("\n\n".join(parts), indent)
 
     def _get_default_metavar_for_optional(self, action: Action) -> str:
         choices = choices_of(getattr(action, "_typehint", None))

@@ -19,9 +19,11 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;font-size:.92rem;margin:.6rem 0
 .runs,.charts,.cards{display:grid;gap:1rem;margin:1rem 0;align-items:start}
 .runs{grid-template-columns:repeat(auto-fill,minmax(min(100%,21rem),1fr))}
 .charts{grid-template-columns:repeat(auto-fill,minmax(min(100%,22rem),1fr))}
+.charts{align-items:stretch}
 .cards{grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr))}
 .run,.plot,.card{border:1px solid var(--frame);border-radius:12px;padding:.8rem .9rem;min-width:0;
 margin:0;background:var(--raised)}
+.plot{display:flex;flex-direction:column}
 .run h2{margin:0;padding:0;font-size:1.05rem;display:flex;gap:.5rem;align-items:center;
 overflow-wrap:anywhere}
 .run h2::before,.chip::before{content:"";flex:none;display:inline-block;width:.8em;height:.8em;
@@ -40,7 +42,7 @@ font-size:.8rem;color:var(--note)}
 .legend li{display:flex;align-items:center;gap:.4em;overflow-wrap:anywhere;min-width:0}
 .legend svg{flex:none}
 .legend b{color:var(--ink);font-weight:600;font-variant-numeric:tabular-nums}
-.chart{display:block;width:100%;height:auto;margin:.4rem 0 0;overflow:visible}
+.chart{display:block;width:100%;height:auto;margin:auto 0 0;padding-top:.4rem;overflow:visible}
 .chart text{font-size:11.5px;fill:var(--note);text-anchor:middle}
 .chart .end{text-anchor:end}
 .grid{stroke:var(--grid)}

@@ -172,6 +172,9 @@ def test_glossaries_survive_and_requests_are_finished(model, tmp_path):
         (["{model}", "--key-file", "{model}/config.json.none"], "No such file"),
         (["{model}", "--limits.sentences", "0"], "sentences must be 1 or more"),
         (["{model}", "--port", "{taken}"], "choose another --port"),
+        (["--demo", "--port", "{taken}"], "choose another --port"),
+        (["{model}", "--host", "300.1.1.1"], "choose another --host"),
+        (["{model}/config.json"], "holds no model: it is no directory"),
     ],
 )
 def test_what_is_wrong_is_said_at_once(model, arguments, message, capsys, tmp_path, monkeypatch):

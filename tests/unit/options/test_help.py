@@ -1,6 +1,6 @@
 """Help texts name options as they are typed."""
 
-from btg_seq2seq.options.help import with_options
+from btg_seq2seq.options.help import Formatter, with_options
 
 OPTIONS = {"beam_size": "--beam-size", "model.layers": "--model.layers", "rate": "--rate"}
 OPTIONS |= {"optimisation.eval_every": "--optimisation.eval-every"}
@@ -17,3 +17,11 @@ def test_fields_become_options():
 def test_words_stay_words():
     assert with_options("the rate of a beam", "", OPTIONS) == "the rate of a beam"
     assert with_options("``None`` disables it", "", OPTIONS) == "None disables it"
+
+
+def test_paragraphs_fit_the_terminal_and_examples_stay():
+    text = "Words " * 30 + "\nof a --long-option.\n\n  btg one --option\n  btg two\n\nThe end."
+    written = Formatter("btg")._fill_text(text, 40, "")
+    assert max(map(len, written.splitlines())) <= 40
+    assert "--long-option." in written
+    assert "\n\n  btg one --option\n  btg two\n\nThe end." in written
