@@ -61,11 +61,13 @@ class CommandHelp(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Write the sections."""
+        self.state.document.settings.env.note_reread()  # the help changes without the page
         found: list[nodes.Node] = []
         for name, command in COMMANDS.items():
             section = nodes.section(ids=[f"btg-{name}"], names=[f"btg {name}"])
             section += nodes.title(text=f"btg {name}")
-            section += nodes.paragraph(text=f"{command.description.capitalize()}.")
+            about = command.description
+            section += nodes.paragraph(text=f"{about[0].upper()}{about[1:]}.")
             section += nodes.literal_block(help_of(name), help_of(name), language="text")
             found.append(section)
         return found
