@@ -38,6 +38,7 @@ with --model it is sentences, one per line, which are translated with --mode cky
 output says what is written: one page with all pictures (all.html), one picture (one.svg, one.png),
 or a file for every line, with its number in place of {} (pictures/{}.svg)."""
 
+SENTENCES = "; give --model to draw sentences"  # as the end of an error
 NUMBER = "{}"  # in the name of the output
 Numbered = tuple[int, Translation]  # a translation with the number of its line
 
@@ -90,7 +91,7 @@ def _check(options: Namespace) -> None:
 
 def _read(path: str) -> Iterator[Numbered]:
     """Read the translations in a file of JSON lines."""
-    for line in read_texts(path, are_json=True):
+    for line in read_texts(path, are_json=True, hint=SENTENCES):
         if line is None or not line.fields:  # a line that is still to come, or an empty one
             continue
         yield line.number, _translation(line, f"{name_of(path)}: line {line.number}")

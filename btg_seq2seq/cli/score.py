@@ -48,6 +48,7 @@ the tokens that the tokenizer makes of the text; to score just what btg translat
 wrote, give that file alone. Cky translation reports the part of the sum that its beams have found:
 with --reported that is a third number, under the same settings and rules."""
 
+SENTENCES = "; give a second file to score plain translations"  # as the end of an error
 GivenPair = tuple[Line, "Target"]  # a source and its translation
 
 
@@ -147,7 +148,7 @@ def _pairs(source: str, target: str | None, vocabulary_size: int) -> Iterator[Gi
         for number, pair in enumerate(zip(bitext.source, bitext.target, strict=True), 1):
             yield Line(number, pair[0], {"source": pair[0], "text": pair[1]}), pair[1]
         return
-    for line in read_texts(source, are_json=True):
+    for line in read_texts(source, are_json=True, hint=SENTENCES):
         if line is None:
             yield None
             continue

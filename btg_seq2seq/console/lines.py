@@ -32,12 +32,12 @@ class Line:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
+def read_texts(path: str, *, are_json: bool = False, hint: str = "") -> Iterator[Line | None]:
     """Sentences of a file, or of the standard input where the path is ``-``, as they arrive.
 
     Plain lines, or JSON objects with the field ``source``; nothing in between where the next line
     of the standard input is still to come. What is wrong with a line is an error that names it,
-    and comes when that line does.
+    and comes when that line does; ``hint`` is the end of the error for a line that is not JSON.
     """
     name, number = name_of(path), 0
     with _open(path) as stream:
@@ -53,7 +53,7 @@ def read_texts(path: str, *, are_json: bool = False) -> Iterator[Line | None]:
                         "sentences, one per line"
                     )
                 text = _decode(content, name, number)
-                yield _parse(number, text, name) if are_json else Line(number, text)
+                yield _parse(number, text, name, hint) if are_json else Line(number, text)
         except (OSError, EOFError, zlib.error) as error:
             raise UserError(f"{name}: line {number + 1} cannot be read: {error}") from error
 
@@ -124,13 +124,13 @@ def _decode(content: bytes, name: str, number: int) -> str:
     return text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
 
 
-def _parse(number: int, text: str, name: str) -> Line:
+def _parse(number: int, text: str, name: str, hint: str) -> Line:
     if not text.strip():
         return Line(number, "")
     try:
         fields = json.loads(text, parse_constant=_number, parse_float=_number)
     except ValueError as error:
-        raise UserError(f"{name}: line {number} is not JSON: {error}") from error
+        raise UserError(f"{name}: line {number} is not JSON: {error}{hint}") from error
     except RecursionError as error:
         raise UserError(f"{name}: line {number}: its JSON is nested too deeply") from error
     if text.count("[") + text.count("{") > MOST_NESTED and _depth(fields) > MOST_NESTED:

@@ -56,6 +56,8 @@ def test_what_cannot_be_drawn_is_named(drawn):
     large = example([("a", "b")] * (MOST_PHRASES + 1), [*range(MOST_PHRASES + 1)])
     wrong = HOUSE.to_json() | {"derivation": {"tree": "[0:1 1:2", "phrases": []}}
     strange = HOUSE.to_json() | {"text": 3}
+    status, errors = drawn(["a sentence"], "x.svg")
+    assert errors.endswith("; give --model to draw sentences\n")
     for lines, message in [
         (["{"], "in.jsonl: line 1 is not JSON"),
         (["", '{"source": "a"}'], "in.jsonl: line 2 is no translation or alignment: there is no"),
