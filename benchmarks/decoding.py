@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from benchmarks import harness
 from btg_seq2seq.decoding.chart.cky import PreparedSentences, prepare
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.search.beams import length_batches
+from btg_seq2seq.decoding.search.batches import pass_batches
 from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.model.decoding_settings import DecodingSettings
 from btg_seq2seq.model.families import default_config
@@ -70,7 +70,7 @@ def bare_generate(case: Case) -> Callable[[], None]:
 
     @torch.no_grad()
     def call() -> None:
-        for rows in length_batches([len(source) for source in case.sources], settings):
+        for rows in pass_batches([len(source) for source in case.sources], settings):
             tokens = [torch.tensor(case.sources[row]) for row in rows]
             pad = case.model.backbone.pad
             input_ids = pad_sequence(tokens, batch_first=True, padding_value=pad)

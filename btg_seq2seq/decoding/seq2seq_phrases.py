@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -25,15 +26,18 @@ from btg_seq2seq.decoding.phrase_translator import (
     SentenceSpan,
     Tokens,
 )
-from btg_seq2seq.decoding.search.beams import Beams, Level, beam_search, length_batches, most_rows
-from btg_seq2seq.decoding.search.phrases import phrase_search
+from btg_seq2seq.decoding.search.batches import most_rows, pass_batches, search_batches
+from btg_seq2seq.decoding.search.beam_search import Beams, beam_search
+from btg_seq2seq.decoding.search.level import Level
 from btg_seq2seq.decoding.source_grammar import SourceGrammar
 from btg_seq2seq.derivations.lexical.word_tables import WordTables
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.modes import evaluating
 from btg_seq2seq.text.batches import IGNORED
+
+Item = TypeVar("Item")
 
 # Infinite scores of a model are cut to this size.
 LARGEST_SCORE = 1e6
@@ -112,29 +116,34 @@ class Seq2SeqPhrases(PhraseTranslator):
 
     def translate_sentences(self, sentences: Sequence[int]) -> KBest:
         """Encode and translate whole sentences."""
-        found = []
-        with evaluating(self.model):
-            for rows in self._sentence_batches(sentences):
-                states, mask = self._sentence_states([sentences[row] for row in rows])
-                limits = [self.longest_output(sentences[row]) for row in rows]
-                level = Level.sentence(self.model.backbone)
-                limit = torch.tensor(limits, device=states.device)
-                beams = beam_search(self.model.backbone, level, states, mask, limit, self.settings)
-                found.append((rows, _packed(beams)))
-        return KBest.joined(found)
+        limits = [self.longest_output(sentence) for sentence in sentences]
+        lengths = [len(self.sources[sentence].tokens) for sentence in sentences]
+        level = Level.sentence(self.model.backbone)
+        return self._search(level, sentences, self._sentence_states, lengths, limits)
 
     def translate_phrases(self, phrases: Sequence[SentenceSpan]) -> KBest:
         """Translate phrases in batches of similar length."""
-        backbone, settings = self.model.backbone, self.settings
         lengths = [self._length(phrase) for phrase in phrases]
+        limits = [self.settings.longest_output(length) for length in lengths]
+        level = Level.phrase(self.model.backbone)
+        return self._search(level, phrases, self._phrase_states, lengths, limits)
+
+    def _search(
+        self,
+        level: Level,
+        items: Sequence[Item],
+        states_of: Callable[[Sequence[Item]], tuple[Tensor, Tensor]],
+        lengths: Sequence[int],
+        limits: Sequence[int],
+    ) -> KBest:
+        """Search for the translations of sentences or phrases, given how to encode some of them."""
+        backbone, settings = self.model.backbone, self.settings
         found = []
         with evaluating(self.model):
-            for rows in length_batches(lengths, settings, most_rows(backbone, settings)):
-                states, mask = self._phrase_states([phrases[row] for row in rows])
-                limits = [settings.longest_output(lengths[row]) for row in rows]
-                limit = torch.tensor(limits, device=states.device)
-                level = Level.phrase(backbone)
-                beams = phrase_search(backbone, level, states, mask, limit, settings)
+            for rows in search_batches(lengths, settings, most_rows(backbone, settings)):
+                states, mask = states_of([items[row] for row in rows])
+                limit = torch.tensor([limits[row] for row in rows], device=states.device)
+                beams = beam_search(backbone, level, states, mask, limit, settings)
                 found.append((rows, _packed(beams)))
         return KBest.joined(found)
 
@@ -147,7 +156,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         ]
         result = [0.0] * len(targets)
         with evaluating(self.model):
-            for rows in length_batches(lengths, self.settings):
+            for rows in pass_batches(lengths, self.settings):
                 states, mask = self._sentence_states([sentences[row] for row in rows])
                 ended = [
                     to_device(self.model, (*targets[row], backbone.sentence_end)) for row in rows
@@ -229,7 +238,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         ]
         with evaluating(self.model):
             lengths = [max(len(side) for side in pairs[row]) for row in usable]
-            for batch in length_batches(lengths, self.settings):
+            for batch in pass_batches(lengths, self.settings):
                 rows = [usable[place] for place in batch]
                 read = [to_device(self.model, pairs[row][1]) for row in rows]
                 tokens = pad_sequence(read, batch_first=True, padding_value=backbone.pad)
@@ -249,7 +258,8 @@ class Seq2SeqPhrases(PhraseTranslator):
         """Compute the split scores of the source parser, ``[splits, 2]`` per sentence."""
         result: dict[int, Floats] = {}
         with evaluating(self.model):
-            for rows in self._sentence_batches(sentences):
+            lengths = [len(self.sources[sentence].tokens) for sentence in sentences]
+            for rows in pass_batches(lengths, self.settings):
                 chosen = [sentences[row] for row in rows]
                 self._encode(chosen)
                 result.update(zip(chosen, self._batch_split_scores(chosen), strict=True))
@@ -275,19 +285,13 @@ class Seq2SeqPhrases(PhraseTranslator):
             result += [row[: split_count(n)].copy() for row, n in zip(finite, units, strict=True)]
         return result
 
-    def _sentence_batches(self, sentences: Sequence[int]) -> Iterator[list[int]]:
-        lengths = [len(self.sources[sentence].tokens) for sentence in sentences]
-        yield from length_batches(
-            lengths, self.settings, most_rows(self.model.backbone, self.settings)
-        )
-
     def _encode(self, sentences: Sequence[int]) -> None:
-        """Encode together those of the sentences that are not encoded yet."""
+        """Encode those of the sentences that are not encoded yet, in batches of similar length."""
         new = [sentence for sentence in sentences if self.sources[sentence].encoded is None]
-        if new:
-            encoded = encode_sources(self.model, [self.sources[sentence] for sentence in new])
-            for sentence, source in zip(new, encoded, strict=True):
-                self.sources[sentence] = source
+        for rows in pass_batches([len(self.sources[one].tokens) for one in new], self.settings):
+            encoded = encode_sources(self.model, [self.sources[new[row]] for row in rows])
+            for row, source in zip(rows, encoded, strict=True):
+                self.sources[new[row]] = source
 
     def _sentence_states(self, sentences: Sequence[int]) -> tuple[Tensor, Tensor]:
         self._encode(sentences)
@@ -295,8 +299,7 @@ class Seq2SeqPhrases(PhraseTranslator):
 
     def _phrase_states(self, phrases: Sequence[SentenceSpan]) -> tuple[Tensor, Tensor]:
         if self.model.config.phrase_encoding == "sentence":
-            for sentence in {sentence for sentence, *_ in phrases}:
-                self._encode([sentence])
+            self._encode(sorted({sentence for sentence, *_ in phrases}))
         spans = [(self.sources[sentence], start, stop) for sentence, start, stop in phrases]
         return phrase_states(self.model, spans)
 
@@ -306,7 +309,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         """Log-probabilities of all prefixes of each target, ``[len(target)]`` each."""
         result: list[Floats] = [np.zeros(0)] * len(targets)
         with evaluating(self.model):
-            for rows in length_batches([len(target) for target in targets], self.settings):
+            for rows in pass_batches([len(target) for target in targets], self.settings):
                 used = list(dict.fromkeys(phrases[row] for row in rows))
                 states, mask = self._phrase_states(used)
                 rank = {phrase: number for number, phrase in enumerate(used)}

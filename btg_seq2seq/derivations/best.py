@@ -20,9 +20,9 @@ from btg_seq2seq.errors import UserError
 from btg_seq2seq.grammar import Tree, truncated_geometric
 from btg_seq2seq.grammar.packing import split_count
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.reading import Pair, Reading
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.modes import evaluating
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.length_batches import length_batches
 from btg_seq2seq.text.units import fenceposts_of

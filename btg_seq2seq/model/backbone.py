@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 from transformers import (
+    EncoderDecoderCache,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -171,6 +172,27 @@ class Backbone(Vocabulary):
         )
         states: Tensor = output.last_hidden_state
         return states
+
+    def next_logits(
+        self,
+        tokens: Tensor,
+        encoder_states: Tensor,
+        source_mask: Tensor,
+        cache: EncoderDecoderCache,
+    ) -> Tensor:
+        """Scores of what follows ``tokens`` and all that the cache has: ``[rows, vocabulary]``.
+
+        ``tokens``: ``[rows, new]``. With a ``SharedSourceCache``, there are as many states and
+        masks, ``[sources, ...]``, as sources.
+        """
+        output = self.model.get_decoder()(
+            input_ids=tokens,
+            encoder_hidden_states=encoder_states,
+            encoder_attention_mask=source_mask,
+            past_key_values=cache,
+            use_cache=True,
+        )
+        return self.logits(output.last_hidden_state[:, -1])
 
     def decode_labels(
         self,

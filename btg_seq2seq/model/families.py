@@ -31,11 +31,13 @@ class Family:
     has exactly the states that it has in a row of its own.
     ``language_codes``: a token tells the decoder which language to write.
     ``dropout_field``: the configuration's field for the share of dropped activations.
+    ``cross_attention``: the name of the modules with which the decoder attends to the source.
     """
 
     relative_positions = False
     language_codes = False
     dropout_field = "dropout"
+    cross_attention = "encoder_attn"
 
     def check(self, config: PreTrainedConfig) -> None:
         """Refuse a model of this family that cannot serve, with ``UserError``."""
@@ -80,6 +82,7 @@ class T5Family(Family):
 
     relative_positions = True
     dropout_field = "dropout_rate"
+    cross_attention = "EncDecAttention"
 
     def longest(self, config: PreTrainedConfig) -> int | None:
         return None

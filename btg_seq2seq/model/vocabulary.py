@@ -15,6 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.model.families import Family, family_of, language_id, required
+from btg_seq2seq.model.shared_sources import share_sources
 from btg_seq2seq.text.batches import IGNORED
 from btg_seq2seq.text.tokenizers import SEGMENT_END, SEGMENT_START
 
@@ -32,6 +33,7 @@ class Vocabulary(nn.Module):
         super().__init__()
         self.family = family_of(model.config)
         self.model = model
+        share_sources(model, self.family.cross_attention)
         self._note_only_language()
 
     @property

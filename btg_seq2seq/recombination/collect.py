@@ -18,9 +18,9 @@ from btg_seq2seq.derivations.proposals import moved_leaves, one_boundary_moved
 from btg_seq2seq.derivations.segmentation_sum import Leaves, SegmentationSum, likely_boundaries
 from btg_seq2seq.grammar import LeafCRF, TreeBatch
 from btg_seq2seq.grammar.packing import split_count
-from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.phrases import PhrasePairs
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.modes import evaluating
 from btg_seq2seq.recombination.settings import BOUNDARY_THRESHOLD
 from btg_seq2seq.text.batches import Collator, EncodedBitext
 from btg_seq2seq.text.length_batches import length_batches

@@ -17,7 +17,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from btg_seq2seq.decoding.flat import decode_flat
-from btg_seq2seq.decoding.search.beams import Level
+from btg_seq2seq.decoding.search.level import Level
 from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 from btg_seq2seq.derivations.best import best_derivations
 from btg_seq2seq.derivations.lexical.saved_tables import load_tables

@@ -57,8 +57,8 @@ from transformers import (
 from transformers.trainer_callback import ExportableState
 
 from btg_seq2seq.errors import UserError
-from btg_seq2seq.model.modes import evaluating
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.modes import evaluating
 from btg_seq2seq.recombination.batches import RecombinedBatches
 from btg_seq2seq.text import Bitext, BucketSampler, Collator, EncodedBitext, Example
 from btg_seq2seq.text.batches import parts_of

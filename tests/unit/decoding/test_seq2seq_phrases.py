@@ -8,7 +8,7 @@ import torch
 from decoding_models import SMALL, phrase_log_prob, sentences, tiny_model
 from tiny_models import every_family
 
-from btg_seq2seq.decoding.search.beams import Level
+from btg_seq2seq.decoding.search.level import Level
 from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 
 LENGTHS = [5, 3, 7]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from btg_seq2seq.model.modes import evaluating
+from btg_seq2seq.modes import evaluating
 
 
 @pytest.mark.parametrize("training", [False, True])

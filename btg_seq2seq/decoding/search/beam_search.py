@@ -1,26 +1,36 @@
-"""Beam search over many short rows: the results of ``beam_search`` in less time.
+"""Beam search with true probabilities, for sentences and for phrases.
 
-Hugging Face searches all rows of a batch until the last one is done, but phrases are done at very
-different times. Here, finished rows are dropped. And a row is expanded to a beam only after its
-first token, so the source is projected once per row and not once per beam.
+It finds what Hugging Face's ``generate`` finds, in less time: finished rows are dropped, and the
+beams of a row share the keys and values of its source (see ``model/shared_sources.py``).
+
+Every row has its own length limit, and every hypothesis an end token. So no hypothesis depends on
+the other rows, and every score is the log-probability of a whole string.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache, EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput
 
-from btg_seq2seq.decoding.search.beams import Beams, Level
+from btg_seq2seq.decoding.search.level import Level
 from btg_seq2seq.model.backbone import Backbone
 from btg_seq2seq.model.decoding_settings import DecodingSettings
+from btg_seq2seq.model.shared_sources import SharedSourceCache
+
+
+@dataclass(frozen=True)
+class Beams:
+    """The best strings of each row, best first: by probability, or by probability per token."""
+
+    tokens: Tensor  # [rows, beam, longest], without the prompt, followed by end tokens
+    lengths: Tensor  # [rows, beam]: tokens before the end
+    log_probs: Tensor  # [rows, beam]; minus infinity where there are fewer strings
 
 
 @torch.no_grad()
-def phrase_search(
+def beam_search(
     backbone: Backbone,
     level: Level,
     states: Tensor,
@@ -28,29 +38,27 @@ def phrase_search(
     limits: Tensor,
     settings: DecodingSettings,
 ) -> Beams:
-    """Find the best ``beam_size`` strings of each row; arguments as for ``beam_search``."""
+    """Find the best ``beam_size`` strings given ``[rows, source, hidden]`` encoder states.
+
+    ``mask``, ``[rows, source]``, marks the states that may be attended to; padding follows them.
+    ``limits``, ``[rows]``, are the most tokens of a hypothesis, not counting its end token.
+    """
     limits = limits.clamp(max=level.longest(backbone, int(limits.max())))
     ended = _Ended(len(states), settings.beam_size, int(limits.max()) + 1, level.end, limits)
-    cache, mask = EncoderDecoderCache(DynamicCache(), DynamicCache()), mask.long()
     banned = limits.new_tensor(level.banned)
+    cache, mask = SharedSourceCache(), mask.long()
     rows = torch.arange(len(states), device=states.device)  # still searched, [rows]
     sums = states.new_zeros(len(rows), 1, dtype=torch.double)  # log-probability, [rows, beam]
     strings = limits.new_empty(len(rows), 1, 0)  # [rows, beam, length]
     tokens = limits.new_tensor(level.prompt).expand(len(rows), -1)
     for length in range(int(limits.max()) + 1):
-        output = backbone.model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=states),  # type: ignore[arg-type]
-            attention_mask=mask,
-            decoder_input_ids=tokens,
-            past_key_values=cache,
-            use_cache=True,
-        )
         beam = sums.shape[1]
-        log_probs = output.logits[:, -1].float().log_softmax(-1)  # [rows beam, vocabulary]
+        logits = backbone.next_logits(tokens, states, mask, cache)  # [rows beam, vocabulary]
+        log_probs = logits.float().log_softmax(-1)
         level.forbid(log_probs, banned, length, limits[rows].repeat_interleave(beam))
         # Enough continuations for each beam, even if half of them end here.
         best, names = log_probs.topk(min(2 * settings.beam_size, log_probs.shape[1]))
-        del output, log_probs  # free the memory before the next step
+        del logits, log_probs  # free the memory before the next step
         width = best.shape[1]
         totals = (sums[..., None] + best.view(len(rows), beam, width)).flatten(1)
         totals, chosen = totals.topk(min(2 * settings.beam_size, totals.shape[1]))
@@ -70,11 +78,11 @@ def phrase_search(
         parents, tokens = parents[left].gather(1, going_on), tokens[left].gather(1, going_on)
         strings = torch.cat([_choose(strings[left], parents), tokens[..., None]], 2)
         tokens = tokens.view(-1, 1)
-        places = (left[:, None] * beam + parents).flatten()  # rows of the caches
-        if len(left) < len(rows) or beam < sums.shape[1]:
-            states, mask = states[places], mask[places]
-            cache.cross_attention_cache.reorder_cache(places)
-        cache.self_attention_cache.reorder_cache(places)
+        if len(left) < len(rows):
+            longest = int(mask[left].sum(1).max())
+            states, mask = states[left, :longest], mask[left, :longest]
+            cache.keep_sources(left, longest)
+        cache.reorder_beams((left[:, None] * beam + parents).flatten(), parents.shape[1])
         rows, sums = rows[left], sums[left]
     if settings.length_normalised:
         beams = ended.beams
