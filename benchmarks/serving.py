@@ -163,7 +163,8 @@ def main() -> int:
     note = (
         f"{len(measured)} sentences, {model}; the bars of throughput are for requests of one "
         "sentence; another rule and flat requests: medians of single requests. The clients run on "
-        "the same machine."
+        "the same machine and write HTTP by hand, since a general library needs more time per "
+        "request than the server."
     )
     report = harness.Report("serving", note, HEADER, rows, bars)
     return report.write(options, rates=rates)

@@ -31,9 +31,9 @@ LaneName = Literal["flat", "cky"]
 Work = Callable[[Sequence[Any]], Sequence[Any]]
 
 # Clients that were answered together mostly ask again together. So that the first of them do not
-# get a small batch of their own, a lane waits for the others: up to this share of the time that the
-# last batch took, and up to some seconds.
-LINGER, LONGEST_LINGER = 0.25, 0.25
+# get a small batch of their own, a lane waits for the others: for the next one up to this share of
+# the time that the last batch took, for all of them up to the second share, and up to some seconds.
+NEXT, LINGER, LONGEST_LINGER = 0.05, 0.25, 0.25
 
 # The cky lane waits for the flat lane up to this many times as long as it has computed, and longer
 # by some seconds: a few flat requests never slow each other down.
@@ -104,8 +104,9 @@ class Lane:
         self.rate = 0.0  # items per second, recently
         self.paused = 0.0  # seconds, of the batch that is running
         self.begun = 0.0
-        # Items of the last batch and those that waited when it ended; and until when to linger.
-        self.expected, self.linger_until = 0, 0.0
+        # Items of the last batch and those that waited when it ended; how long to wait for the next
+        # one; and until when at most.
+        self.expected, self.patience, self.linger_until = 0, 0.0, 0.0
         self.thread = threading.Thread(target=self._run, name=f"btg-{name}", daemon=True)
 
     @property
@@ -153,10 +154,7 @@ class Lane:
                 changed.wait_for(lambda: self.tasks or self.scheduler.is_closed)
                 if not self.tasks:
                     return
-                changed.wait_for(
-                    lambda: self.waiting >= self.expected or self.scheduler.is_closed,
-                    max(0.0, self.linger_until - time.monotonic()),
-                )
+                self._linger()
                 self.running = self.next_batch()
                 self.begun, self.paused = time.monotonic(), 0.0
                 changed.notify_all()
@@ -171,6 +169,17 @@ class Lane:
                 self.running = []
                 changed.notify_all()
 
+    def _linger(self) -> None:
+        """Wait for those that are expected, as long as they keep coming."""
+        while True:
+            waiting = self.waiting
+            left = min(self.patience, self.linger_until - time.monotonic())
+            if waiting >= self.expected or self.scheduler.is_closed or left <= 0:
+                return
+            came = self.scheduler.changed.wait_for(lambda: self.waiting > waiting, left)  # noqa: B023
+            if not came:
+                return
+
     def _take_note(self) -> None:
         """Remember how long the batch took, and how many may ask again."""
         count = sum(end - begin for _, begin, end in self.running)
@@ -181,6 +190,7 @@ class Lane:
             self.rate = rate if not self.rate else 0.8 * self.rate + 0.2 * rate
         answered = sum(end - begin for task, begin, end in self.running if task.is_over)
         self.expected = min(answered + self.waiting, self.scheduler.limits.batch)
+        self.patience = min(NEXT * seconds, LONGEST_LINGER)
         self.linger_until = now + min(LINGER * seconds, LONGEST_LINGER)
 
     def _compute(self, parts: Sequence[Part]) -> None:

@@ -120,16 +120,19 @@ class Service:
         self.glossaries.close()
 
 
-def service_of(request: Request) -> Service:
+# Both are coroutines because FastAPI runs plain functions in a thread, which takes far longer.
+async def service_of(request: Request) -> Service:
     """Return the service of the app that handles a request."""
     service: Service = request.app.state.service
     return service
 
 
-def keyed(request: Request) -> str:
-    """Check the key in the headers; returns the name of the client's glossaries."""
-    return service_of(request).keys.check(key_in_header(request))
-
-
 TheService = Annotated[Service, Depends(service_of)]
+
+
+async def keyed(request: Request, service: TheService) -> str:
+    """Check the key in the headers; returns the name of the client's glossaries."""
+    return service.keys.check(key_in_header(request))
+
+
 Namespace = Annotated[str, Depends(keyed)]

@@ -1,9 +1,12 @@
 """The application as a whole: page, description, several models."""
 
+from importlib import import_module
+from inspect import iscoroutinefunction
+
 from tiny_servers import serving
 
 from btg_seq2seq.drawing.colours import style_sheet
-from btg_seq2seq.workbench.app import PAGE
+from btg_seq2seq.workbench.app import APIS, PAGE
 
 
 def test_the_page_and_its_files():
@@ -55,3 +58,21 @@ def _references(value):
     elif isinstance(value, list):
         for own in value:
             yield from _references(own)
+
+
+def test_no_dependency_or_handler_needs_a_thread():
+    """FastAPI runs plain functions in a thread, which costs more than what they do."""
+
+    def calls(dependant):
+        yield dependant.call
+        for one in dependant.dependencies:
+            yield from calls(one)
+
+    routes = [
+        route
+        for name in APIS
+        for route in import_module(f"btg_seq2seq.workbench.api.{name}").router.routes
+    ]
+    names = {call.__name__ for route in routes for call in calls(route.dependant)}
+    assert {"service_of", "keyed"} <= names
+    assert all(iscoroutinefunction(call) for route in routes for call in calls(route.dependant))

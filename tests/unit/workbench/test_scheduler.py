@@ -67,6 +67,35 @@ def test_requests_that_wait_share_a_batch():
     assert work.batches == [[0], [1, 2, 3], [4]]
 
 
+def test_clients_that_keep_coming_are_waited_for():
+    work = Work(is_open=False)
+
+    async def test(scheduler):
+        lane = scheduler.lanes["flat"]
+        lane.expected, lane.patience, lane.linger_until = 4, 20.0, time.monotonic() + 20
+        work.gate.set()
+        tasks = []
+        for number in range(4):
+            tasks.append(asyncio.create_task(scheduler.run("flat", "k", work, [number])))
+            await until(lambda: lane.waiting > number or work.batches)  # noqa: B023
+        return await asyncio.gather(*tasks)
+
+    assert run(test) == [[0], [1], [4], [9]]
+    assert work.batches == [[0, 1, 2, 3]]
+
+
+def test_clients_that_stay_away_are_not_waited_for():
+    work = Work()
+
+    async def test(scheduler):
+        lane = scheduler.lanes["flat"]
+        # Waiting until then would take longer than the deadline.
+        lane.expected, lane.patience, lane.linger_until = 4, 0.01, time.monotonic() + 60
+        return await scheduler.run("flat", "k", work, [3])
+
+    assert run(test) == [9]
+
+
 def test_a_long_request_does_not_hold_up_a_short_one():
     work = Work(is_open=False)
     finished = []
