@@ -125,9 +125,11 @@ def main() -> int:
         if options.model is None:
             write_random_model(Path(place), options.hidden, options.layers)
         count = options.sentences
-        texts = list(read_lines(options.source)) if options.source else random_sentences(2 * count)
-        texts = list(dict.fromkeys(text for text in texts if text.strip()))[: 2 * count]
-        measured, others = texts[: len(texts) // 2], texts[len(texts) // 2 :]
+        texts = list(read_lines(options.source)) if options.source else random_sentences(3 * count)
+        texts = list(dict.fromkeys(text for text in texts if text.strip()))[: 3 * count]
+        # The server keeps what it has prepared for cky, so no sentence is measured twice.
+        third = len(texts) // 3
+        single, grouped, others = texts[:third], texts[third : 2 * third], texts[2 * third :]
         translator = Translator.from_pretrained(directory)
         translator.translate(others[:8], "cky")  # compile
         threads = ["--threads", str(torch.get_num_threads())]
@@ -137,6 +139,7 @@ def main() -> int:
             asyncio.run(ask_all(address, [{"texts": [text]} for text in others[:64]], 32))
             rows, rates = [], {}
             for mode, size in (("flat", PARAGRAPH), ("cky", PARAGRAPH), ("flat", 1), ("cky", 1)):
+                measured = single if size == 1 else grouped
                 offline, online = measure_throughput(
                     address, translator, measured, mode, options.clients, size
                 )
@@ -161,7 +164,7 @@ def main() -> int:
     ]
     model = "random weights" if options.model is None else Path(options.model).name
     note = (
-        f"{len(measured)} sentences, {model}; the bars of throughput are for requests of one "
+        f"{third} sentences, {model}; the bars of throughput are for requests of one "
         "sentence; another rule and flat requests: medians of single requests. The clients run on "
         "the same machine and write HTTP by hand, since a general library needs more time per "
         "request than the server."
