@@ -31,9 +31,10 @@ LaneName = Literal["flat", "cky"]
 Work = Callable[[Sequence[Any]], Sequence[Any]]
 
 # Clients that were answered together mostly ask again together. So that the first of them do not
-# get a small batch of their own, a lane waits for the others: for the next one up to this share of
-# the time that the last batch took, for all of them up to the second share, and up to some seconds.
-NEXT, LINGER, LONGEST_LINGER = 0.05, 0.25, 0.25
+# get a small batch of their own, a lane waits for the others as long as they keep coming: for the
+# next one up to this share of the time that the last batch took, and up to some seconds; for all of
+# them up to this many times as long.
+LINGER, LONGEST_LINGER, MOST_LINGERS = 0.05, 0.05, 5
 
 # The cky lane waits for the flat lane up to this many times as long as it has computed, and longer
 # by some seconds: a few flat requests never slow each other down.
@@ -104,9 +105,8 @@ class Lane:
         self.rate = 0.0  # items per second, recently
         self.paused = 0.0  # seconds, of the batch that is running
         self.begun = 0.0
-        # Items of the last batch and those that waited when it ended; how long to wait for the next
-        # one; and until when at most.
-        self.expected, self.patience, self.linger_until = 0, 0.0, 0.0
+        # Items of the last batch and those that waited when it ended; how long to wait for the next.
+        self.expected, self.patience = 0, 0.0
         self.thread = threading.Thread(target=self._run, name=f"btg-{name}", daemon=True)
 
     @property
@@ -171,27 +171,23 @@ class Lane:
 
     def _linger(self) -> None:
         """Wait for those that are expected, as long as they keep coming."""
-        while True:
-            waiting = self.waiting
-            left = min(self.patience, self.linger_until - time.monotonic())
-            if waiting >= self.expected or self.scheduler.is_closed or left <= 0:
-                return
-            came = self.scheduler.changed.wait_for(lambda: self.waiting > waiting, left)  # noqa: B023
-            if not came:
-                return
+        end = time.monotonic() + MOST_LINGERS * self.patience
+        before = -1
+        while before < self.waiting < self.expected and not self.scheduler.is_closed:
+            before = self.waiting
+            left = min(self.patience, end - time.monotonic())
+            self.scheduler.changed.wait_for(lambda: self.waiting > before, left)  # noqa: B023
 
     def _take_note(self) -> None:
         """Remember how long the batch took, and how many may ask again."""
         count = sum(end - begin for _, begin, end in self.running)
-        now = time.monotonic()
-        seconds = max(1e-3, now - self.begun)
+        seconds = max(1e-3, time.monotonic() - self.begun)
         if count:
             rate = count / seconds
             self.rate = rate if not self.rate else 0.8 * self.rate + 0.2 * rate
         answered = sum(end - begin for task, begin, end in self.running if task.is_over)
         self.expected = min(answered + self.waiting, self.scheduler.limits.batch)
-        self.patience = min(NEXT * seconds, LONGEST_LINGER)
-        self.linger_until = now + min(LINGER * seconds, LONGEST_LINGER)
+        self.patience = min(LINGER * seconds, LONGEST_LINGER)
 
     def _compute(self, parts: Sequence[Part]) -> None:
         if not parts:
