@@ -105,7 +105,8 @@ class Lane:
         self.rate = 0.0  # items per second, recently
         self.paused = 0.0  # seconds, of the batch that is running
         self.begun = 0.0
-        # Items of the last batch and those that waited when it ended; how long to wait for the next.
+        # Items of the last batch and those that waited when it ended; and the time in seconds to
+        # wait for the next one.
         self.expected, self.patience = 0, 0.0
         self.thread = threading.Thread(target=self._run, name=f"btg-{name}", daemon=True)
 
