@@ -66,7 +66,8 @@ def is_done(job: Job, place: Place) -> bool:
     if not path.exists():
         return False
     config = place.settings.train(job.system, job.seed, job.directory(place.output) / MODEL)
-    changed = differences(read_result(path)["config"], task_settings.recorded(config))
+    before = task_settings.completed(read_result(path)["config"])
+    changed = differences(before, task_settings.recorded(config))
     if changed and not place.overwrite:
         raise UserError(
             f"{path} is a result with other settings ({'; '.join(changed)}): go back to them, "

@@ -117,3 +117,14 @@ def recorded(config: TrainConfig) -> dict[str, Any]:
     values["tokenizer"].pop("path")
     result: dict[str, Any] = json.loads(json.dumps(values))
     return result
+
+
+def completed(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Add settings that did not exist when a result was written: they have their defaults."""
+    result = dict(found)
+    for name, default in recorded(TrainConfig("")).items():
+        if isinstance(default, dict):
+            result[name] = default | result.get(name, {})
+        else:
+            result.setdefault(name, default)
+    return result

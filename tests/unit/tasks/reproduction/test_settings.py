@@ -1,11 +1,19 @@
 """Settings of systems: one file, with what each system and each task changes."""
 
+import json
+
 from checks import refused
 from tiny_reproduction import SETTINGS
 
 from btg_seq2seq.tasks.registry import TASKS
-from btg_seq2seq.tasks.reproduction.settings import TaskSettings, packaged_config, recorded
+from btg_seq2seq.tasks.reproduction.settings import (
+    TaskSettings,
+    completed,
+    packaged_config,
+    recorded,
+)
 from btg_seq2seq.tasks.systems import SYSTEMS
+from btg_seq2seq.training.settings.config import TrainConfig
 
 
 def settings(tmp_path, more="", changes=None):
@@ -41,6 +49,16 @@ def test_what_is_recorded_has_no_paths(tmp_path):
     values = recorded(settings(tmp_path).train(SYSTEMS["seq2seq"], 0, tmp_path))
     assert str(tmp_path) not in str(values)
     assert values["optimisation"]["steps"] == 6
+
+
+def test_settings_that_are_newer_than_a_result_have_their_defaults(tmp_path):
+    now = recorded(settings(tmp_path).train(SYSTEMS["recombined"], 0, tmp_path))
+    before = json.loads(json.dumps(now))
+    del before["recombination"]["found_by"], before["decoding"], before["objective"]["samples"]
+    found = completed(before)
+    assert found["recombination"]["found_by"] == "model"
+    assert found["decoding"] == recorded(TrainConfig(""))["decoding"]
+    assert (found["optimisation"], found["seed"]) == (now["optimisation"], now["seed"])
 
 
 def test_mistakes_have_a_place(tmp_path):
