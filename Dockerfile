@@ -15,11 +15,13 @@ RUN useradd --create-home --uid 1000 btg \
         /home/btg/.cache /home/btg/.cache/numba /data
 WORKDIR /home/btg
 
-# Dependencies first: they change less often than the code. The index has torch without CUDA.
+# Dependencies first: they change less often than the code. A package index with builds of torch for
+# the CPU, --build-arg INDEX=URL, saves several gigabytes of CUDA.
+ARG INDEX=""
 COPY constraints.txt pyproject.toml README.md LICENSE /build/
 COPY btg_seq2seq/__init__.py /build/btg_seq2seq/
 RUN pip install --no-cache-dir --constraint /build/constraints.txt \
-        --extra-index-url https://download.pytorch.org/whl/cpu '/build[serve]'
+        ${INDEX:+--extra-index-url "$INDEX"} '/build[serve]'
 COPY btg_seq2seq /build/btg_seq2seq
 RUN pip install --no-cache-dir --no-deps --force-reinstall /build && rm -rf /build
 
