@@ -20,7 +20,7 @@ Target = str | Translation | Sequence[Sequence[int]]
 # A text with more characters than both of these allow is refused before it is tokenized.
 CHARACTERS_PER_TOKEN = 100
 MOST_CHARACTERS = 2**21
-REMEDY = "split it into sentences, or raise max_length"
+REMEDY = "split it into sentences, or raise max_length (--max-length)"
 
 
 class SentenceLengthError(SentenceError):

@@ -49,7 +49,7 @@ def test_all_before_a_long_line_is_scored(run):
     assert (status, len(output)) == (1, 1)
     assert (
         "btg score: a.txt: line 2: its translation has 1025 tokens, but with max_length = 1024 no "
-        "more than 514 are allowed; split it into sentences, or raise max_length"
+        "more than 514 are allowed; split it into sentences, or raise max_length (--max-length)"
     ) in errors
     pairs = [{"source": text, "text": "the"} for text in ("the dog", LONG)]
     write("pairs.jsonl", *map(json.dumps, pairs))
