@@ -16,7 +16,7 @@ help:
 	@echo "make bench   all benchmarks except svo-sov; half an hour, on a quiet machine;"
 	@echo "             with MODEL=... SOURCE=... REFERENCE=... bench-translation too"
 	@echo "make bench-grammar   the dynamic programs against the paper's loops; ten minutes"
-	@echo "make bench-training   the cost of a training step; a few minutes"
+	@echo "make bench-training   the cost of a training step; a quarter of an hour"
 	@echo "make bench-decoding   the cost of cky against flat; a few minutes"
 	@echo "make bench-startup   the time that commands take to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
