@@ -24,7 +24,7 @@ help:
 	@echo "make bench-serving   the server against btg translate; a few minutes"
 	@echo "make bench-rules MODEL=... SOURCE=... REFERENCE=...   rules taken from references; minutes"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
-	@echo "make results   write docs/results.md from the stored results of btg reproduce"
+	@echo "make results   write docs/results.md and the README's table from stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
 	@echo "make photographs   photograph the workbench and a report; trains their models, minutes"
 	@echo "make outputs   write what the console examples of the documentation print"
@@ -107,7 +107,7 @@ svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md
 
 results: setup
-	$(BIN)/python -m benchmarks.results
+	$(BIN)/python -m benchmarks.results --readme README.md
 
 pictures: setup
 	$(BIN)/python docs/images/make.py

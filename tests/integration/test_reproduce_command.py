@@ -186,10 +186,12 @@ def test_side_by_side_stopped_and_continued(tmp_path: Path) -> None:
 
 
 def test_the_page_of_the_repository_is_made_of_its_results() -> None:
-    from btg_seq2seq.tasks.reproduction.page import page
+    from btg_seq2seq.tasks.reproduction.page import overview, page
 
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert text == page(ROOT / "docs" / "results"), "run make results"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert overview(ROOT / "docs" / "results") in readme, "run make results"
 
 
 def test_tasks_of_the_help_exist(capsys: pytest.CaptureFixture[str]) -> None:

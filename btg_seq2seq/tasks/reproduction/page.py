@@ -10,7 +10,7 @@ from typing import Any
 from btg_seq2seq.evaluation.metrics import METRICS
 from btg_seq2seq.tasks.registry import TASKS
 from btg_seq2seq.tasks.reproduction.results import read_results
-from btg_seq2seq.tasks.systems import SYSTEMS
+from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS
 from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.text import write_lines
 
@@ -29,6 +29,7 @@ training, all threads together. The paper's numbers are from
 [Wang et al. (2022)](https://arxiv.org/abs/2211.07906), whose models are larger and whose conditions
 may differ, as the lines above the tables say."""
 NOTHING = "No results yet."
+OURS = "taught"  # stands for our systems in the overview
 
 
 def page(results: Path) -> str:
@@ -48,6 +49,44 @@ def page(results: Path) -> str:
     if missing:
         parts += ["## Not run yet", "\n".join(_missing(task) for task in missing)]
     return "\n\n".join(parts) + "\n"
+
+
+def overview(results: Path) -> str:
+    """Compare the model that training makes by default with seq2seq, one line per test set."""
+    header = ["task", "measure", "seeds", SYSTEMS[BASELINE].title, *MODES.values()]
+    rows = []
+    for task in TASKS.values():
+        runs = list(read_results(results, task))
+        of_seeds = [
+            {run["seed"]: run for run in runs if run["system"] == system}
+            for system in (BASELINE, OURS)
+        ]
+        both = sorted(of_seeds[0].keys() & of_seeds[1].keys())
+        plain, ours = ([found[seed] for seed in both] for found in of_seeds)
+        if not both:
+            continue
+        for test in ("test", *task.judges):
+            measure = task.metric if test == "test" else _judgements(plain[0], "flat", test)[0]
+            title = METRICS[measure].title if measure in METRICS else measure.replace("_", " ")
+            rows.append(
+                [
+                    task.name if test == "test" else f"{task.name}, {test}",
+                    title,
+                    str(len(both)),
+                    _mean(plain, "flat", test, measure),
+                    *(_mean(ours, mode, test, measure) for mode in MODES),
+                ]
+            )
+    return _table(header, rows) if rows else NOTHING
+
+
+def _mean(runs: Sequence[dict[str, Any]], mode: str, test: str, measure: str) -> str:
+    """Show the mean of all seeds, bold if all of them are better than the baseline."""
+    own = [run for run in runs if mode in run["modes"]]
+    if not own:
+        return ""
+    text = f"{mean(_score(run, mode, test, measure) for run in own):.2f}"
+    return f"**{text}**" if _p(own, mode, test, measure).startswith("**") else text
 
 
 def write_page(results: Path, path: Path) -> None:
@@ -110,9 +149,7 @@ def _conditions(task: Task, runs: Sequence[dict[str, Any]]) -> str:
 
 def _judged(name: str, runs: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Write the table of a further test set that is judged line by line."""
-    columns = [
-        each for each in _scores(runs[0], next(iter(runs[0]["modes"])), name) if each not in METRICS
-    ]
+    columns = _judgements(runs[0], next(iter(runs[0]["modes"])), name)
     header = ["system", "mode", "seeds", *(each.replace("_", " ") for each in columns), "p", "BLEU"]
     rows = [
         [
@@ -145,6 +182,11 @@ def _names(name: str, mode: str, runs: Sequence[dict[str, Any]]) -> list[str]:
 def _scores(run: dict[str, Any], mode: str, test: str) -> dict[str, float]:
     scores: dict[str, float] = run["modes"][mode]["sets"][test]["scores"]
     return scores
+
+
+def _judgements(run: dict[str, Any], mode: str, test: str) -> list[str]:
+    """Names of the scores that are of this task alone."""
+    return [each for each in _scores(run, mode, test) if each not in METRICS]
 
 
 def _score(run: dict[str, Any], mode: str, test: str, metric: str) -> float:

@@ -3,7 +3,7 @@
 import pytest
 
 from btg_seq2seq.tasks.registry import TASKS
-from btg_seq2seq.tasks.reproduction.page import page, write_page
+from btg_seq2seq.tasks.reproduction.page import NOTHING, overview, page, write_page
 from btg_seq2seq.tasks.reproduction.results import write_result
 from btg_seq2seq.tasks.systems import SYSTEMS
 
@@ -95,3 +95,24 @@ def test_seeds_without_a_baseline_are_counted(tmp_path, put):
     text = page(tmp_path)
     assert "**0.040 of 1 seeds**" in text
     assert "other versions" in text
+
+
+def test_the_overview_has_a_line_for_each_test_set(tmp_path, put):
+    assert overview(tmp_path) == NOTHING
+    sets = ("test", "cg-test")
+    put("cognition-20k", "seq2seq", 0, 30.0, sets=sets)
+    put("cognition-20k", "seq2seq", 1, 99.0, sets=sets)  # no seed of ours
+    put("cognition-20k", "taught", 0, 40.0, compared(0.02, 10.0), sets=sets)
+    put("cognition-20k", "taught", 2, 99.0, sets=sets)
+    put("en-ja", "seq2seq", 0, 12.0)
+    assert rows(overview(tmp_path)) == [
+        "| cognition-20k | BLEU | 1 | 30.00 | **40.00** | **40.00** |  |",
+        "| cognition-20k, cg-test | compound accuracy | 1 | 31.00 | **41.00** | **41.00** |  |",
+    ]
+
+
+def test_a_seed_without_significance_is_not_bold(tmp_path, put):
+    for seed, p in enumerate((0.01, 0.2)):
+        put("en-ja", "seq2seq", seed, 12.0)
+        put("en-ja", "taught", seed, 13.0 + seed, compared(p, 1.0))
+    assert rows(overview(tmp_path)) == ["| en-ja | BLEU | 2 | 12.00 | 13.50 | 13.50 |  |"]
