@@ -101,7 +101,7 @@ bench-alignment: setup
 
 bench-rules: setup
 	mkdir -p results
-	$(BIN)/python -m benchmarks.rules $(MODEL) $(SOURCE) $(REFERENCE) --output results/rules.json
+	$(BIN)/python -m benchmarks.rules $(MODEL) $(SOURCE) $(REFERENCE) --output results/rules.json --markdown docs/benchmarks.md
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md

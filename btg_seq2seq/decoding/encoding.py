@@ -104,13 +104,17 @@ def phrase_states(
     """Return states ``[phrases, longest, hidden]`` of spans ``(source, start, stop)``, and a mask.
 
     Spans count units. These are the states with which ``model.phrase_log_probs`` scores phrase
-    pairs: slices of the sentence's states or, with ``phrase_encoding: alone``, those of the phrase
-    encoded by itself.
+    pairs: slices of the sentence's states, those of the phrase encoded by itself, or the mean of
+    both, as ``phrase_encoding`` says.
     """
     slices = [(source, slice(*source.in_tokens(i, k))) for source, i, k in phrases]
-    if model.config.phrase_encoding == "sentence":
-        return padded_states([source.unframed_states[part] for source, part in slices])
+    encoding = model.config.phrase_encoding
+    if encoding != "alone":
+        states, mask = padded_states([source.unframed_states[part] for source, part in slices])
+        if encoding == "sentence":
+            return states, mask
     tokens = [source.unframed_tokens[part] for source, part in slices]
     lengths = torch.tensor([len(row) for row in tokens], device=model.device)
     padded = pad_sequence(tokens, batch_first=True, padding_value=model.backbone.pad)
-    return model.encode_alone(padded, lengths)
+    alone, mask = model.encode_alone(padded, lengths)
+    return (alone if encoding == "alone" else (alone + states) / 2), mask

@@ -89,9 +89,9 @@ class Seq2SeqPhrases(PhraseTranslator):
 
     def key(self, phrase: SentenceSpan) -> Hashable:
         """Name a phrase: one that is encoded alone is the same wherever it stands."""
-        if self.model.config.phrase_encoding == "sentence":
-            return phrase
-        return self._phrase_tokens(phrase)
+        if self.model.config.phrase_encoding == "alone":
+            return self._phrase_tokens(phrase)
+        return phrase
 
     def longest_output(self, sentence: int, phrases: int = 1) -> int:
         """Return the limit of the settings; each phrase is rounded up and has its own extra."""
@@ -298,7 +298,7 @@ class Seq2SeqPhrases(PhraseTranslator):
         return padded_states([self.sources[sentence].states for sentence in sentences])
 
     def _phrase_states(self, phrases: Sequence[SentenceSpan]) -> tuple[Tensor, Tensor]:
-        if self.model.config.phrase_encoding == "sentence":
+        if self.model.config.phrase_encoding != "alone":
             self._encode(sorted({sentence for sentence, *_ in phrases}))
         spans = [(self.sources[sentence], start, stop) for sentence, start, stop in phrases]
         return phrase_states(self.model, spans)

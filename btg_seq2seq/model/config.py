@@ -38,7 +38,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         max_segments: int
         max_phrase_length: int | None
         max_grammar_length: int
-        phrase_encoding: Literal["alone", "sentence"]
+        phrase_encoding: Literal["alone", "sentence", "both"]
         scorer_width: int
         share_scorers: bool
         residual_posterior: bool

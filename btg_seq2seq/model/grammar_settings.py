@@ -10,6 +10,8 @@ from typing import ClassVar, Literal
 
 from btg_seq2seq.checks import one_of, true_or_false, whole
 
+PHRASE_ENCODINGS = ("alone", "sentence", "both")
+
 
 @dataclass(kw_only=True)
 class GrammarSettings:
@@ -32,9 +34,10 @@ class GrammarSettings:
     max_grammar_length: int = 100
     """A sentence with more words on either side is trained flat, without trees."""
 
-    phrase_encoding: Literal["alone", "sentence"] = "alone"
+    phrase_encoding: Literal["alone", "sentence", "both"] = "alone"
     """``alone`` encodes a phrase without its neighbours, so that wrong boundaries cost something;
-    ``sentence``, as in the paper, takes its part of the sentence's states."""
+    ``sentence``, as in the paper, takes its part of the sentence's states; ``both`` takes the mean
+    of these and those of the phrase alone."""
 
     scorer_width: int = 128
     """Hidden units of the parsers."""
@@ -52,6 +55,6 @@ class GrammarSettings:
         if self.max_phrase_length is not None:
             whole(f"{self.section}max_phrase_length", self.max_phrase_length, 1)
         one_of(f"{self.section}units", self.units, ("words", "tokens"))
-        one_of(f"{self.section}phrase_encoding", self.phrase_encoding, ("alone", "sentence"))
+        one_of(f"{self.section}phrase_encoding", self.phrase_encoding, PHRASE_ENCODINGS)
         for name in ("share_scorers", "residual_posterior"):
             true_or_false(f"{self.section}{name}", getattr(self, name))

@@ -285,12 +285,13 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
         pairs = pairs.in_tokens(written, read)
         if not self.backbone.family.relative_positions:
             return self._phrase_log_probs_by_row(pair, pairs, read, written, reverse)
-        if reverse or self.config.phrase_encoding == "alone":
+        encoding = "alone" if reverse else self.config.phrase_encoding
+        states = pair.states
+        if encoding != "sentence":
             length = read.tokens.shape[1]
             mask, ends = own_phrase_mask(pairs.others, length), last_tokens(pairs.others, length)
-            states = self.backbone.encode(read.tokens, mask, ends)
-        else:
-            states = pair.states
+            alone = self.backbone.encode(read.tokens, mask, ends)
+            states = alone if encoding == "alone" else (alone + states[:, :length]) / 2
         row = PhraseRow.pack(
             written.tokens,
             pairs,
@@ -342,11 +343,15 @@ class BTGSeq2Seq(PreTrainedModel):  # type: ignore[no-untyped-call]
     ) -> tuple[Tensor, Tensor]:
         """The same for tokens ``[start, stop)``."""
         read, lengths = pair.target if reverse else pair.source, stop - start
-        if reverse or self.config.phrase_encoding == "alone":
-            tokens = _slices(read.tokens[sentence], start, stop)
-            return self.encode_alone(tokens, lengths, reverse=reverse)
-        states = _slices(pair.states[sentence], start, stop)
-        return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+        encoding = "alone" if reverse else self.config.phrase_encoding
+        if encoding == "sentence":
+            states = _slices(pair.states[sentence], start, stop)
+            return states, torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+        tokens = _slices(read.tokens[sentence], start, stop)
+        alone, mask = self.encode_alone(tokens, lengths, reverse=reverse)
+        if encoding == "alone":
+            return alone, mask
+        return (alone + _slices(pair.states[sentence], start, stop)) / 2, mask
 
     def encode_alone(
         self, tokens: Tensor, lengths: Tensor, *, reverse: bool = False

@@ -335,7 +335,7 @@ def test_a_model_of_another_kind(
         ("flat_weight", "much"),
         ("flat_weight", 2),
         ("segment_rate", [0.5]),
-        ("phrase_encoding", "both"),
+        ("phrase_encoding", "neither"),
         ("share_scorers", "no"),
         ("prefix", 3),
         ("suffix", ["</s>"]),

@@ -30,7 +30,7 @@ def test_sentences_are_encoded_as_if_alone(name):
         assert encoded.unframed_states.shape[0] == source.length
 
 
-@pytest.mark.parametrize("encoding", ["alone", "sentence"])
+@pytest.mark.parametrize("encoding", ["alone", "sentence", "both"])
 @torch.no_grad()
 def test_phrases_are_those_of_training(encoding):
     model = tiny_model(phrase_encoding=encoding)

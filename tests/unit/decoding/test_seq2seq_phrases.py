@@ -13,11 +13,11 @@ from btg_seq2seq.decoding.seq2seq_phrases import Seq2SeqPhrases
 
 LENGTHS = [5, 3, 7]
 SPANS = [(0, 1, 3), (1, 0, 1), (2, 2, 6), (0, 0, 4), (2, 6, 7)]
-both_encodings = pytest.mark.parametrize("encoding", ["alone", "sentence"])
+each_encoding = pytest.mark.parametrize("encoding", ["alone", "sentence", "both"])
 
 
 @every_family
-@pytest.mark.parametrize(("encoding", "beam_size"), [("alone", 3), ("sentence", 1)])
+@pytest.mark.parametrize(("encoding", "beam_size"), [("alone", 3), ("sentence", 1), ("both", 2)])
 @torch.no_grad()
 def test_translations_have_the_log_probs_of_phrase_pairs(name, encoding, beam_size):
     model = tiny_model(name, phrase_encoding=encoding)
@@ -38,7 +38,7 @@ def test_translations_have_the_log_probs_of_phrase_pairs(name, encoding, beam_si
         assert log_probs == pytest.approx(expected, abs=2e-5)
 
 
-@both_encodings
+@each_encoding
 def test_batches_change_nothing(encoding):
     model = tiny_model(phrase_encoding=encoding)
     sources = sentences(model, LENGTHS)
@@ -63,7 +63,7 @@ def test_batches_change_nothing(encoding):
         assert mine == pytest.approx(yours, abs=1e-5)
 
 
-@both_encodings
+@each_encoding
 @torch.no_grad()
 def test_scores_of_given_targets(encoding):
     model = tiny_model(phrase_encoding=encoding)

@@ -31,7 +31,7 @@ def test_frames_of_the_target_default_to_those_of_the_source():
         ({"max_segments": 0}, "max_segments must be 1 or more"),
         ({"max_segments": 1.5}, "max_segments must be a whole number, 1 or more"),
         ({"max_phrase_length": 0}, "max_phrase_length"),
-        ({"phrase_encoding": "both"}, "phrase_encoding must be one of alone, sentence"),
+        ({"phrase_encoding": "neither"}, "phrase_encoding must be one of alone, sentence, both"),
         ({"share_scorers": 1}, "share_scorers must be true or false"),
         ({"flat_weight": 0.5}, "flat_weight is a decoding setting"),
         ({"segment_rate": 0.5}, "segment_rate is a decoding setting"),

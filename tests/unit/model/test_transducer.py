@@ -85,7 +85,7 @@ def test_what_surrounds_a_sentence_is_asked_of_the_tokenizer(family, name):
 
 
 @pytest.mark.parametrize("continuing", [(), CONTINUING])
-@pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
+@pytest.mark.parametrize("phrase_encoding", ["alone", "sentence", "both"])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_phrases_in_one_row_are_phrases_in_rows_of_their_own(phrase_encoding, reverse, continuing):
     model = tiny_model(phrase_encoding=phrase_encoding, suffix=[], reverse_suffix=[])
@@ -247,7 +247,7 @@ def test_absolute_positions_use_rows():
 
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="phrase_encoding"):
-        tiny_model(phrase_encoding="both")
+        tiny_model(phrase_encoding="neither")
     with pytest.raises(ValueError, match="max_segments"):
         tiny_model(max_segments=0)
 

@@ -50,7 +50,7 @@ def test_rules_are_obeyed_or_reported(kind, words, rules, seed, scale):
 
 
 @every_kind
-@pytest.mark.parametrize("encoding", ["alone", "sentence"])
+@pytest.mark.parametrize("encoding", ["alone", "sentence", "both"])
 def test_forced_words_stand_where_the_grammar_puts_them(kind, encoding):
     rules = [Rule("Haus", "HOUSE"), Rule("von Grund auf", ["from scratch", "anew"])]
     rules.append(Rule("klein", mode="keep"))

@@ -5,10 +5,10 @@ import torch
 from decoding_models import SMALL, phrase_log_prob, prepare, sentences, tiny_model
 
 LENGTHS = [5, 3, 7]
-both_encodings = pytest.mark.parametrize("encoding", ["alone", "sentence"])
+each_encoding = pytest.mark.parametrize("encoding", ["alone", "sentence", "both"])
 
 
-@both_encodings
+@each_encoding
 def test_what_is_known_is_not_decoded_again(encoding):
     model = tiny_model(phrase_encoding=encoding)
     source = sentences(model, [4])[0]

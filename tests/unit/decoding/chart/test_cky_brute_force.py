@@ -64,6 +64,7 @@ def derivations(model, source, limit):
         ("sentence", 2, SOURCE, None),
         ("alone", None, [4, 6, 5, 4], [6]),
         ("sentence", 2, [4, 6, 5, 4, 6], [6]),
+        ("both", 2, SOURCE, None),
     ],
 )
 @torch.no_grad()

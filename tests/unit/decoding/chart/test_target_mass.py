@@ -82,7 +82,7 @@ def countable_model(**options):
 
 
 @pytest.mark.parametrize("continuing", [None, [5, 7]])
-@pytest.mark.parametrize("encoding", ["alone", "sentence"])
+@pytest.mark.parametrize("encoding", ["alone", "sentence", "both"])
 def test_an_unbounded_beam_reports_the_exact_mass(encoding, continuing):
     model = countable_model(phrase_encoding=encoding)
     if continuing is not None:

@@ -56,7 +56,7 @@ def gradients(model, loss):
         ),
     ],
 )
-@pytest.mark.parametrize("phrase_encoding", ["alone", "sentence"])
+@pytest.mark.parametrize("phrase_encoding", ["alone", "sentence", "both"])
 def test_gradients_are_unbiased(settings, phrase_encoding, monkeypatch):
     model = tiny_model(phrase_encoding=phrase_encoding)
     weights = settings.entropy_weight, settings.kl_weight
