@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from btg_seq2seq.model.transducer import BTGSeq2Seq
+from btg_seq2seq.training.dropout import use_cpu_dropout
 from btg_seq2seq.training.settings.config import TrainConfig
 
 
@@ -22,6 +23,7 @@ def regularise(model: BTGSeq2Seq, config: TrainConfig, special: Iterable[int]) -
     backbone.label_smoothing = config.optimisation.label_smoothing
     backbone.family.drop_attention(backbone.model, settings.attention_dropout)
     backbone.family.drop_activations(backbone.model, settings.activation_dropout)
+    use_cpu_dropout(backbone.model)
     if settings.word_dropout:
         dropout = WordDropout(settings.word_dropout, special)
         whole = backbone.model
