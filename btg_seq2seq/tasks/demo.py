@@ -58,7 +58,6 @@ def settings(output: Path, seed: int) -> TrainConfig:
             layers=2,
             heads=4,
             dropout=0.0,
-            initial_weights="small",
             max_segments=3,
             max_phrase_length=TASK.phrase_lengths[1],
         ),

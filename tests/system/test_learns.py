@@ -3,6 +3,8 @@
 Each estimator finds trees, to a bar of its own; and the flat mode profits from recombination.
 """
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -113,3 +115,25 @@ def test_recombination_teaches_the_flat_mode(recombines, tmp_path):
     bitexts = Bitexts(text_of(data["train"], True), text_of(data["dev"], False))
     result = train(config, bitexts=bitexts, metrics=DevMetrics(sentences=60), quiet=True)
     assert (result.metrics["exact_match"] >= 50) == recombines
+
+
+def test_small_initial_weights_learn_sooner(tmp_path):
+    """T5's own start leaves the loss near the log of the vocabulary for many steps."""
+    folder = Path(__file__).parents[2] / "examples" / "german"
+    lines = [
+        (folder / f"train.{language}").read_text().splitlines()[:200] for language in ("de", "en")
+    ]
+    bitexts = Bitexts(Bitext(*lines), Bitext(*lines))
+    losses = {}
+    for weights in ("small", "t5"):
+        config = TrainConfig(
+            output=str(tmp_path / weights),
+            tokenizer=TokenizerConfig("bpe", vocabulary_size=600),
+            model=ModelConfig(hidden_size=64, layers=2, heads=4, initial_weights=weights),
+            objective=ObjectiveSettings(flat_weight=1.0, teacher="none"),
+            optimisation=OptimisationConfig(
+                steps=50, batch_size=32, learning_rate=1e-3, warmup=10, metric="loss", eval_every=50
+            ),
+        )
+        losses[weights] = train(config, bitexts=bitexts, quiet=True).metrics["loss"]
+    assert losses["small"] < 0.75 * losses["t5"]

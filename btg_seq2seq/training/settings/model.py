@@ -60,11 +60,11 @@ class ModelConfig(GrammarSettings):
     """Share of tokens that encoder and decoder do not see in training: their embeddings are
     replaced by zeros. Source and target alike; 0.1 to 0.2 helps small corpora."""
 
-    initial_weights: Literal["t5", "small"] = "t5"
+    initial_weights: Literal["t5", "small"] = "small"
     """Scale of random weights. ``t5`` is T5's own. ``small`` divides embeddings, and all that
     layers add to them, by the root of the width: the model begins as the same function, but learns
-    much faster in its first hundreds of steps. A parser that should learn from the first step on
-    may then need ``objective.uniform_steps``."""
+    much faster in its first hundreds of steps. Parsers without a teacher then need
+    ``objective.uniform_steps``."""
 
     position_spread: float | None = None
     """Standard deviation of the initial weights of relative positions (random weights). Defaults to
@@ -99,7 +99,8 @@ class ModelConfig(GrammarSettings):
     @property
     def unused(self) -> list[str]:
         """Fields for random weights that are set although the weights are pretrained."""
-        names = ("hidden_size", "layers", "heads", "feed_forward_size", "position_spread")
+        names = ("hidden_size", "layers", "heads", "feed_forward_size")
+        names += ("initial_weights", "position_spread")
         is_set = [name for name in names if getattr(self, name) != getattr(ModelConfig, name)]
         return [f"model.{name}" for name in is_set] if self.pretrained else []
 
