@@ -121,7 +121,8 @@ def _trained(
         facts |= read_json(done)
         facts["pretraining_steps"] = before.optimisation.steps
         config = continued(config, directory)
-    held_out = [*sets["dev"].source, *sets["test"].source]
+    # Recombination must not make a sentence of any set that is chosen by or tested on.
+    held_out = [text for name, pairs in sets.items() if name != "train" for text in pairs.source]
     optimisation = config.optimisation
     with watch.stage("training") as lap:
         result = train(

@@ -11,6 +11,7 @@ from btg_seq2seq.tasks.reproduction import run as run_module
 from btg_seq2seq.tasks.reproduction.results import Job, read_result
 from btg_seq2seq.tasks.reproduction.run import is_done, run
 from btg_seq2seq.tasks.systems import SYSTEMS
+from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.translator import Translator
 
 PLAIN = Job(TASK, SYSTEMS["seq2seq"], 0)
@@ -75,6 +76,23 @@ def test_an_interrupted_run_gives_the_same_result(tmp_path, monkeypatch):
     first, second = (read_result(PLAIN.result(place.results)) for place in (whole, cut))
     assert first["modes"] == second["modes"]
     assert first["steps"] == second["steps"]
+
+
+def test_no_held_out_sentence_is_recombined(tmp_path, monkeypatch):
+    """CoGnition's cg-test has a further test set, which counts like the others."""
+    further = Bitext(["a further sentence"], ["one more"])
+    task = replace(TASK, make=lambda directory, seed: TASK.make(directory, seed) | {"cg": further})
+
+    def caught(config, *, bitexts, **_):
+        raise InterruptedError(*bitexts.excluded)
+
+    monkeypatch.setattr(run_module, "train", caught)
+    place = tiny_place(tmp_path)
+    sets = TASK.bitexts(place.data)
+    with pytest.raises(InterruptedError) as found:
+        run(Job(task, SYSTEMS["recombined"], 0), place)
+    held_out = [*sets["dev"].source[:4], *sets["test"].source, *further.source]
+    assert set(found.value.args) == set(held_out)
 
 
 def test_phrase_pairs_come_first(tmp_path):
