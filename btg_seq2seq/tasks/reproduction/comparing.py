@@ -14,12 +14,12 @@ from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS
 from btg_seq2seq.tasks.task import Judge
 from btg_seq2seq.text import Bitext, read_lines
 
-FLAT = "flat"
+FLAT, TRANSLATIONS = "flat", "translations"
 
 
 def translation_file(directory: Path, name: str, mode: str) -> Path:
     """File of the translations of a set."""
-    return directory / "translations" / f"{name}.{mode}.txt"
+    return directory / TRANSLATIONS / f"{name}.{mode}.txt"
 
 
 def compare(

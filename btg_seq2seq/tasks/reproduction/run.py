@@ -7,6 +7,7 @@ interruption: training from its last checkpoint, translation from its last slice
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,8 @@ from btg_seq2seq.evaluation.dev_examples import DevExamples
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import MetricOptions, text_scores
 from btg_seq2seq.opening import read_json
-from btg_seq2seq.tasks.reproduction.comparing import translation_file
-from btg_seq2seq.tasks.reproduction.pretraining import continued, pretrain
+from btg_seq2seq.tasks.reproduction.comparing import TRANSLATIONS, translation_file
+from btg_seq2seq.tasks.reproduction.pretraining import TOKENIZER, continued, pretrain
 from btg_seq2seq.tasks.reproduction.results import Job, differences, read_result, write_result
 from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.reproduction.translating import translated
@@ -43,6 +44,8 @@ from btg_seq2seq.translation.translator import TranslationMode, Translator
 
 MODEL, TIMES = "model", "cpu.json"
 PRETRAINED, TRAINED = "pretrained.json", "trained.json"
+OWN = (PRETRAINED, TRAINED, TIMES, TOKENIZER, MODEL, task_settings.PRETRAINING, TRANSLATIONS)
+REMOVED = ".removed"  # parts of a run that is being removed; while it exists, the rest must go too
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,6 @@ class Place:
     results: Path
     settings: task_settings.TaskSettings
     unchecked: bool = False
-    overwrite: bool = False
     quiet: bool = False
     say: Callable[[str], None] = lambda line: None
     track: Track = untracked
@@ -68,21 +70,28 @@ def is_done(job: Job, place: Place) -> bool:
     config = place.settings.train(job.system, job.seed, job.directory(place.output) / MODEL)
     before = task_settings.completed(read_result(path)["config"])
     changed = differences(before, task_settings.recorded(config))
-    if changed and not place.overwrite:
+    if changed:
         raise UserError(
             f"{path} is a result with other settings ({'; '.join(changed)}): go back to them, "
             "choose another --output, or replace it with --overwrite"
         )
-    return not changed
+    return True
+
+
+def remove(job: Job, place: Place) -> None:
+    """Remove a run and its result, so that it starts again."""
+    directory = job.directory(place.output)
+    with locked(directory, place.say):
+        job.result(place.results).unlink(missing_ok=True)
+        _clear(directory)
 
 
 def run(job: Job, place: Place) -> None:
     """Do what is missing of a run, and write its result."""
     directory = job.directory(place.output)
     with locked(directory, place.say):
-        if place.overwrite:
+        if (directory / REMOVED).exists():
             _clear(directory)
-            job.result(place.results).unlink(missing_ok=True)
         sets = job.task.bitexts(place.data, job.seed, unchecked=place.unchecked)
         sets["dev"] = first_pairs(sets["dev"], place.settings.dev_sentences or len(sets["dev"]))
         watch = Stopwatch(directory / TIMES)
@@ -113,7 +122,6 @@ def _trained(
                 method,
                 sets["train"],
                 watch,
-                overwrite=place.overwrite,
                 quiet=place.quiet,
                 say=place.say,
             )
@@ -131,8 +139,7 @@ def _trained(
             metrics=DevMetrics(optimisation.translate_dev, optimisation.bleu_tokenizer),
             examples=DevExamples(),
             callbacks=[lap],
-            resume=not place.overwrite,
-            overwrite=place.overwrite,
+            resume=True,
             quiet=place.quiet,
         )
     model = result.model
@@ -222,13 +229,25 @@ def _device() -> str:
 
 
 def _clear(directory: Path) -> None:
-    """Remove what a run has left after training; training removes its own files."""
-    for pattern in (
-        PRETRAINED,
-        TRAINED,
-        TIMES,
-        "translations/*.txt",
-        "translations/*.partial",
-    ):
-        for path in directory.glob(pattern):
-            path.unlink()
+    """Remove all that a run has made, and nothing else that is in its directory.
+
+    Files are moved aside first. When this is interrupted, what was moved shows that the rest
+    belongs to the removed run, too.
+    """
+    removed = directory / REMOVED
+    removed.mkdir(exist_ok=True)
+    for name in OWN:
+        path = directory / name
+        if path.exists() or path.is_symlink():
+            _delete(removed / name)
+            path.rename(removed / name)
+    for path in removed.iterdir():
+        _delete(path)
+    removed.rmdir()
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

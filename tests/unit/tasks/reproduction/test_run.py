@@ -9,7 +9,7 @@ from tiny_reproduction import SETTINGS, TASK, tiny_place
 
 from btg_seq2seq.tasks.reproduction import run as run_module
 from btg_seq2seq.tasks.reproduction.results import Job, read_result
-from btg_seq2seq.tasks.reproduction.run import is_done, run
+from btg_seq2seq.tasks.reproduction.run import is_done, remove, run
 from btg_seq2seq.tasks.systems import SYSTEMS
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.translation.translator import Translator
@@ -106,12 +106,39 @@ def test_phrase_pairs_come_first(tmp_path):
     assert {"pretraining", "training"} <= result["cpu_seconds"].keys()
 
 
-def test_other_settings_are_refused_unless_a_run_is_to_be_replaced(tmp_path):
+def test_other_settings_are_refused_unless_a_run_is_removed(tmp_path):
     run(PLAIN, tiny_place(tmp_path))
     other = tiny_place(tmp_path, SETTINGS.replace("hidden_size: 16", "hidden_size: 8"))
     with refused("seq2seq-0.json", "model.hidden_size was 16, is now 8", "--overwrite"):
         is_done(PLAIN, other)
-    other = replace(other, overwrite=True)
+    remove(PLAIN, other)
     assert not is_done(PLAIN, other)
     run(PLAIN, other)
     assert read_result(PLAIN.result(other.results))["config"]["model"]["hidden_size"] == 8
+
+
+def test_nothing_of_a_removed_run_is_left(tmp_path):
+    place, job = tiny_place(tmp_path), Job(TASK, SYSTEMS["trivial-align"], 0)
+    directory = job.directory(place.output)
+    run(job, place)
+    (directory / "notes.txt").write_text("not of the run")
+    remove(job, place)
+    assert [path.name for path in directory.iterdir()] == ["notes.txt"]
+    assert not is_done(job, place)
+    remove(job, place)  # there is nothing to remove
+
+
+def test_an_interrupted_removal_is_finished_by_the_next_run(tmp_path, monkeypatch):
+    place = tiny_place(tmp_path)
+    directory = PLAIN.directory(place.output)
+    (directory / "model").mkdir(parents=True)
+    (directory / "cpu.json").write_text("{}")
+    (directory / ".removed" / "translations").mkdir(parents=True)
+
+    def stop(*_, **__):
+        raise InterruptedError
+
+    monkeypatch.setattr(run_module, "train", stop)
+    with pytest.raises(InterruptedError):
+        run(PLAIN, place)
+    assert not any(directory.iterdir())
