@@ -24,7 +24,7 @@ from btg_seq2seq.evaluation.metrics import MetricOptions, text_scores
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.tasks.reproduction.comparing import TRANSLATIONS, translation_file
 from btg_seq2seq.tasks.reproduction.pretraining import TOKENIZER, continued, pretrain
-from btg_seq2seq.tasks.reproduction.results import Job, differences, read_result, write_result
+from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
 from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.reproduction.translating import translated
 from btg_seq2seq.tasks.reproduction.tuning import (
@@ -43,8 +43,11 @@ from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.translation.translator import TranslationMode, Translator
 
 MODEL, TIMES = "model", "cpu.json"
-PRETRAINED, TRAINED = "pretrained.json", "trained.json"
-OWN = (PRETRAINED, TRAINED, TIMES, TOKENIZER, MODEL, task_settings.PRETRAINING, TRANSLATIONS)
+BEGUN, PRETRAINED, TRAINED = "settings.json", "pretrained.json", "trained.json"
+OWN = (
+    *(BEGUN, PRETRAINED, TRAINED, TIMES),
+    *(TOKENIZER, MODEL, task_settings.PRETRAINING, TRANSLATIONS),
+)
 REMOVED = ".removed"  # parts of a run that is being removed; while it exists, the rest must go too
 
 
@@ -67,15 +70,18 @@ def is_done(job: Job, place: Place) -> bool:
     path = job.result(place.results)
     if not path.exists():
         return False
-    config = place.settings.train(job.system, job.seed, job.directory(place.output) / MODEL)
-    before = task_settings.completed(read_result(path)["config"])
-    changed = differences(before, task_settings.recorded(config))
+    now = place.settings.recorded(job.system, job.seed)
+    _refuse_changes(path, "result", read_result(path), now)
+    return True
+
+
+def _refuse_changes(path: Path, kind: str, before: dict[str, Any], now: dict[str, Any]) -> None:
+    changed = task_settings.changed_settings(before, now)
     if changed:
         raise UserError(
-            f"{path} is a result with other settings ({'; '.join(changed)}): go back to them, "
+            f"{path} is a {kind} with other settings ({'; '.join(changed)}): go back to them, "
             "choose another --output, or replace it with --overwrite"
         )
-    return True
 
 
 def remove(job: Job, place: Place) -> None:
@@ -92,12 +98,14 @@ def run(job: Job, place: Place) -> None:
     with locked(directory, place.say):
         if (directory / REMOVED).exists():
             _clear(directory)
+        settings = place.settings.recorded(job.system, job.seed)
+        _begin(directory, settings)
         sets = job.task.bitexts(place.data, job.seed, unchecked=place.unchecked)
         sets["dev"] = first_pairs(sets["dev"], place.settings.dev_sentences or len(sets["dev"]))
         watch = Stopwatch(directory / TIMES)
         config = place.settings.train(job.system, job.seed, directory / MODEL)
         if not (directory / TRAINED).exists():
-            trained = _trained(job, place, config, sets, watch)
+            trained = {**settings, **_trained(job, place, config, sets, watch)}
             write_lines(directory / TRAINED, [json.dumps(trained)])
         trained = read_json(directory / TRAINED)
         if config.threads is not None:
@@ -106,11 +114,19 @@ def run(job: Job, place: Place) -> None:
         write_result(job.result(place.results), _result(job, place, sets, trained, modes, watch))
 
 
+def _begin(directory: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a run; refuse to go on with others than those that it began with."""
+    for path in (directory / BEGUN, directory / TRAINED):  # older runs have the second alone
+        if path.exists():
+            _refuse_changes(directory, "run", read_json(path), settings)
+    write_lines(directory / BEGUN, [json.dumps(settings)])
+
+
 def _trained(
     job: Job, place: Place, config: TrainConfig, sets: Bitexts, watch: Stopwatch
 ) -> dict[str, Any]:
     """Train the model of a run, or go on."""
-    facts: dict[str, Any] = {"config": task_settings.recorded(config), "pretraining_steps": 0}
+    facts: dict[str, Any] = {"pretraining_steps": 0}
     method = job.system.phrase_pairs
     if method is not None:
         directory = job.directory(place.output) / task_settings.PRETRAINING

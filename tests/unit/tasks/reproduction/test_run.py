@@ -8,10 +8,10 @@ from checks import refused
 from tiny_reproduction import SETTINGS, TASK, tiny_place
 
 from btg_seq2seq.tasks.reproduction import run as run_module
-from btg_seq2seq.tasks.reproduction.results import Job, read_result
+from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
 from btg_seq2seq.tasks.reproduction.run import is_done, remove, run
 from btg_seq2seq.tasks.systems import SYSTEMS
-from btg_seq2seq.text import Bitext
+from btg_seq2seq.text import Bitext, write_lines
 from btg_seq2seq.translation.translator import Translator
 
 PLAIN = Job(TASK, SYSTEMS["seq2seq"], 0)
@@ -46,6 +46,7 @@ def test_a_run_and_its_result(tmp_path, monkeypatch):
     assert result["steps"] == 6
     assert result["parameters"]["model"] > result["parameters"]["seq2seq"] > 0
     assert result["cpu_seconds"]["training"] > 0
+    assert result["dev_sentences"] == 4
     assert str(tmp_path) not in json.dumps(result)
 
 
@@ -101,6 +102,7 @@ def test_phrase_pairs_come_first(tmp_path):
     run(job, place)
     result = read_result(job.result(place.results))
     assert result["pretraining_steps"] == 3
+    assert result["pretraining"]["optimisation"]["steps"] == 3
     assert result["phrase_pairs"] > 40
     assert list(result["modes"]) == ["flat"]
     assert {"pretraining", "training"} <= result["cpu_seconds"].keys()
@@ -111,10 +113,48 @@ def test_other_settings_are_refused_unless_a_run_is_removed(tmp_path):
     other = tiny_place(tmp_path, SETTINGS.replace("hidden_size: 16", "hidden_size: 8"))
     with refused("seq2seq-0.json", "model.hidden_size was 16, is now 8", "--overwrite"):
         is_done(PLAIN, other)
+    fewer = tiny_place(tmp_path, SETTINGS.replace("dev_sentences: 4", "dev_sentences: 3"))
+    with refused("seq2seq-0.json", "dev_sentences was 4, is now 3"):
+        is_done(PLAIN, fewer)
     remove(PLAIN, other)
     assert not is_done(PLAIN, other)
     run(PLAIN, other)
     assert read_result(PLAIN.result(other.results))["config"]["model"]["hidden_size"] == 8
+
+
+def test_a_run_goes_on_with_the_settings_it_began_with(tmp_path, monkeypatch):
+    job = Job(TASK, SYSTEMS["trivial-align"], 0)
+
+    def stop(*_, **__):
+        raise InterruptedError
+
+    monkeypatch.setattr(run_module, "pretrain", stop)
+    with pytest.raises(InterruptedError):
+        run(job, tiny_place(tmp_path))
+    for was, now, message in (
+        ("dev_sentences: 4", "dev_sentences: 3", "dev_sentences was 4, is now 3"),
+        ("steps: 3}", "steps: 2}", "pretraining.optimisation.steps was 3, is now 2"),
+        ("kind: word", "kind: bpe", "tokenizer.kind was word, is now bpe"),
+    ):
+        other = tiny_place(tmp_path, SETTINGS.replace(was, now))
+        with refused("trivial-align-0 is a run with other settings", message, "--overwrite"):
+            run(job, other)
+
+
+def test_runs_and_results_of_earlier_versions_have_fewer_settings(tmp_path):
+    """They have those of training alone, which are compared."""
+    place, other = (
+        replace(tiny_place(tmp_path), settings=tiny_place(tmp_path / name, settings).settings)
+        for name, settings in (("a", SETTINGS), ("b", SETTINGS.replace("steps: 6", "steps: 5")))
+    )
+    older = {"config": place.settings.recorded(PLAIN.system, 0)["config"]}
+    result = {"task": "tiny", "system": "seq2seq", "seed": 0, "steps": 6, "parameters": {}}
+    write_result(PLAIN.result(place.results), {**result, "cpu_seconds": {}, "modes": {}, **older})
+    assert is_done(PLAIN, place)
+    write_lines(PLAIN.directory(place.output) / "trained.json", [json.dumps(older)])
+    for refusing in (is_done, run):
+        with refused("optimisation.steps was 6, is now 5"):
+            refusing(PLAIN, other)
 
 
 def test_nothing_of_a_removed_run_is_left(tmp_path):
@@ -141,4 +181,4 @@ def test_an_interrupted_removal_is_finished_by_the_next_run(tmp_path, monkeypatc
     monkeypatch.setattr(run_module, "train", stop)
     with pytest.raises(InterruptedError):
         run(PLAIN, place)
-    assert not any(directory.iterdir())
+    assert [path.name for path in directory.iterdir()] == ["settings.json"]
