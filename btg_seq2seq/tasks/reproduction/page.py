@@ -142,9 +142,20 @@ def _conditions(task: Task, runs: Sequence[dict[str, Any]]) -> str:
     told = [f"Sentence pairs: {sizes}."]
     told += [f"Signatures: {', '.join(signatures)}."] if signatures else []
     told += [f"The paper's numbers: {task.paper_table}."] if task.paper_table else []
+    told += _timed_on(runs)
     if any(run["unchecked"] for run in runs):
         told.append("**Some files were other versions than those of the task.**")
     return " ".join(told)
+
+
+def _timed_on(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Name the processors of training; older results do not have theirs."""
+    known = sorted({run["processor"] for run in runs if "processor" in run})
+    if known:
+        some = "" if all("processor" in run for run in runs) else ", where it was recorded"
+        yield f"CPU minutes on {' and '.join(known)}{some}."
+    if any(run.get("preloaded") for run in runs):
+        yield "Some runs had libraries preloaded, which can change CPU times."
 
 
 def _judged(name: str, runs: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -37,6 +37,7 @@ from btg_seq2seq.tasks.task import Bitexts
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.data import Bitexts as TrainingBitexts
 from btg_seq2seq.training.data import first_pairs
+from btg_seq2seq.training.files.environment import timing_facts
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TrainConfig
@@ -126,7 +127,7 @@ def _trained(
     job: Job, place: Place, config: TrainConfig, sets: Bitexts, watch: Stopwatch
 ) -> dict[str, Any]:
     """Train the model of a run, or go on."""
-    facts: dict[str, Any] = {"pretraining_steps": 0}
+    facts: dict[str, Any] = {"pretraining_steps": 0, **timing_facts(config.threads)}
     method = job.system.phrase_pairs
     if method is not None:
         directory = job.directory(place.output) / task_settings.PRETRAINING

@@ -97,6 +97,16 @@ def test_seeds_without_a_baseline_are_counted(tmp_path, put):
     assert "other versions" in text
 
 
+def test_processors_are_named_where_they_are_known(tmp_path, put):
+    put("en-ja", "seq2seq", 0, 12.0)
+    assert "CPU minutes on" not in page(tmp_path)
+    put("en-ja", "seq2seq", 1, 12.0, processor="A 1")
+    assert "CPU minutes on A 1, where it was recorded." in page(tmp_path)
+    put("en-ja", "seq2seq", 0, 12.0, processor="B 2", preloaded=True)
+    shown = page(tmp_path)
+    assert "CPU minutes on A 1 and B 2. Some runs had libraries preloaded, which" in shown
+
+
 def test_the_overview_has_a_line_for_each_test_set(tmp_path, put):
     assert overview(tmp_path) == NOTHING
     sets = ("test", "cg-test")

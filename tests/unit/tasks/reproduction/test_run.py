@@ -47,6 +47,8 @@ def test_a_run_and_its_result(tmp_path, monkeypatch):
     assert result["parameters"]["model"] > result["parameters"]["seq2seq"] > 0
     assert result["cpu_seconds"]["training"] > 0
     assert result["dev_sentences"] == 4
+    assert result["threads"] == 1
+    assert result["processor"]
     assert str(tmp_path) not in json.dumps(result)
 
 
