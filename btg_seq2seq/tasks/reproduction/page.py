@@ -35,17 +35,21 @@ OURS = "taught"  # stands for our systems in the overview
 def page(results: Path) -> str:
     """Write the page for all tasks."""
     parts = [INTRODUCTION]
-    missing = []
+    missing, elsewhere = [], []
     for task in TASKS.values():
         if task.config is None:
             continue
         runs = list(read_results(results, task))
         if runs:
             parts += _section(task, runs)
+        elif task.reported_in:
+            elsewhere.append(task)
         else:
             missing.append(task)
     if len(parts) == 1:
         parts.append(NOTHING)
+    if elsewhere:
+        parts += ["## On other pages", "\n".join(_elsewhere(task) for task in elsewhere)]
     if missing:
         parts += ["## Not run yet", "\n".join(_missing(task) for task in missing)]
     return "\n\n".join(parts) + "\n"
@@ -97,6 +101,14 @@ def write_page(results: Path, path: Path) -> None:
 def _missing(task: Task) -> str:
     data = " --data DIRECTORY" if task.files else ""
     return f"- {task.description}: `btg reproduce {task.name}{data}`"
+
+
+def _elsewhere(task: Task) -> str:
+    page = f"[docs/{task.reported_in}]({task.reported_in})"
+    return (
+        f"- {task.description}: {page} has results, from a command of its own. "
+        f"`btg reproduce {task.name}` has not been run."
+    )
 
 
 def _section(task: Task, runs: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -56,6 +56,9 @@ def test_without_results_the_page_says_what_is_missing(tmp_path):
     text = page(tmp_path)
     assert "No results yet." in text
     assert all(f"`btg reproduce {name}" in text for name in TASKS)
+    elsewhere, not_run = text.split("## Not run yet")
+    assert "[docs/benchmarks.md](benchmarks.md) has results" in elsewhere
+    assert "svo-sov" not in not_run
 
 
 def test_a_table(tmp_path, put):
