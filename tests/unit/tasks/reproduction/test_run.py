@@ -7,13 +7,17 @@ import pytest
 from checks import refused
 from tiny_reproduction import SETTINGS, TASK, tiny_place
 
+from btg_seq2seq.tasks.reproduction import pretraining
 from btg_seq2seq.tasks.reproduction import run as run_module
 from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
 from btg_seq2seq.tasks.reproduction.run import is_done, remove, run
+from btg_seq2seq.tasks.reproduction.tuning import tune_mode
 from btg_seq2seq.tasks.systems import SYSTEMS
 from btg_seq2seq.text import Bitext, write_lines
+from btg_seq2seq.training.run import train
 from btg_seq2seq.translation.translator import Translator
 
+WEIGHTS = "model.safetensors"
 PLAIN = Job(TASK, SYSTEMS["seq2seq"], 0)
 
 
@@ -52,33 +56,51 @@ def test_a_run_and_its_result(tmp_path, monkeypatch):
     assert str(tmp_path) not in json.dumps(result)
 
 
-def test_an_interrupted_run_gives_the_same_result(tmp_path, monkeypatch):
-    whole, cut = tiny_place(tmp_path), replace(tiny_place(tmp_path), output=tmp_path / "cut")
-    cut = replace(cut, results=tmp_path / "cut" / "results")
-    run(PLAIN, whole)
-    original_tune, original_train = run_module.tune_mode, run_module.train
+def stop(*_, **__):
+    raise KeyboardInterrupt
 
-    def stop(*_, **__):
+
+def half(config, **options):
+    """Train for half of the steps, then be interrupted."""
+    steps = config.optimisation.steps // 2
+    train(replace(config, optimisation=replace(config.optimisation, steps=steps)), **options)
+    raise KeyboardInterrupt
+
+
+def tuned_flat_only(translator, model, dev, mode, *arguments):
+    if mode != "flat":
         raise KeyboardInterrupt
+    tune_mode(translator, model, dev, mode, *arguments)
 
-    def half(config, **options):
-        shorter = replace(config.optimisation, steps=3, schedule="constant")
-        original_train(replace(config, optimisation=shorter), **options)
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "train", half)
-    with pytest.raises(KeyboardInterrupt):
-        run(PLAIN, cut)
-    monkeypatch.setattr(run_module, "train", original_train)
-    monkeypatch.setattr(run_module, "tune_mode", stop)
-    with pytest.raises(KeyboardInterrupt):
-        run(PLAIN, cut)
-    monkeypatch.setattr(run_module, "tune_mode", original_tune)
-    monkeypatch.setattr(run_module, "train", stop)  # it has been done
-    run(PLAIN, cut)
-    first, second = (read_result(PLAIN.result(place.results)) for place in (whole, cut))
+@pytest.mark.parametrize(
+    ("system", "interruptions"),
+    [
+        ("seq2seq", [(run_module, "train", half), (run_module, "tune_mode", stop)]),
+        ("taught", [(run_module, "train", half), (run_module, "tune_mode", tuned_flat_only)]),
+        ("fast-align", [(pretraining, "train", half), (run_module, "train", half)]),
+    ],
+)
+def test_an_interrupted_run_gives_the_same_result(system, interruptions, tmp_path, monkeypatch):
+    if system == "fast-align":
+        pytest.importorskip("thot")
+    job = Job(TASK, SYSTEMS[system], 0)
+    whole = tiny_place(tmp_path, SETTINGS.replace("dev_sentences: 4", "dev_sentences: 2"))
+    cut = replace(whole, output=tmp_path / "cut", results=tmp_path / "cut" / "results")
+    run(job, whole)
+    for module, name, interrupted in interruptions:
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                run(job, cut)
+    if (job.directory(cut.output) / "trained.json").exists():
+        monkeypatch.setattr(run_module, "train", stop)  # it has been done
+    run(job, cut)
+    first, second = (read_result(job.result(place.results)) for place in (whole, cut))
     assert first["modes"] == second["modes"]
     assert first["steps"] == second["steps"]
+    weights = (job.directory(place.output) / "model" / WEIGHTS for place in (whole, cut))
+    assert len({path.read_bytes() for path in weights}) == 1
 
 
 def test_no_held_out_sentence_is_recombined(tmp_path, monkeypatch):
