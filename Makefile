@@ -22,7 +22,8 @@ help:
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
 	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
 	@echo "make bench-serving   the server against btg translate; a few minutes"
-	@echo "make bench-rules MODEL=... SOURCE=... REFERENCE=...   rules taken from references; minutes"
+	@echo "make bench-rules MODEL=... SOURCE=... REFERENCE=...   rules taken from references; minutes;"
+	@echo "             OPTIONS='--tokenize none' and so on are passed on"
 	@echo "make svo-sov   the paper's toy task, all systems, five seeds; hours, can be stopped and resumed"
 	@echo "make results   write docs/results.md and the README's table from stored results of btg reproduce"
 	@echo "make pictures   draw the pictures of the documentation"
@@ -101,7 +102,7 @@ bench-alignment: setup
 
 bench-rules: setup
 	mkdir -p results
-	$(BIN)/python -m benchmarks.rules $(MODEL) $(SOURCE) $(REFERENCE) --output results/rules.json --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks.rules $(MODEL) $(SOURCE) $(REFERENCE) $(OPTIONS) --output results/rules.json --markdown docs/benchmarks.md
 
 svo-sov: setup
 	$(BIN)/python -m benchmarks.svo_sov --markdown docs/benchmarks.md --readme README.md

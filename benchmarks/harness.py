@@ -14,7 +14,6 @@ import os
 import platform
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+
+from btg_seq2seq.training.files.environment import processor, revision
 
 MEGABYTE = 1_000_000
 NOT_MEASURED = "\N{EN DASH}"
@@ -222,33 +223,6 @@ def replace_section(path: Path, name: str, body: str) -> None:
     _, _, after = rest.partition(f"<!-- /benchmark:{name} -->")
     section = f"<!-- benchmark:{name} -->\n{body.strip()}\n<!-- /benchmark:{name} -->"
     path.write_text(before + section + after, encoding="utf-8")
-
-
-def processor() -> str:
-    """The processor's name as the system gives it."""
-    try:
-        names = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
-    except OSError:
-        names = []
-    if not names and shutil.which("sysctl"):
-        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
-        names = [found.stdout.strip()] if found.stdout.strip() else []
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def revision() -> str:
-    """The commit that is measured, with a mark if files differ from it; nothing outside of git.
-
-    The tables in ``docs``, which benchmarks themselves write, do not count.
-    """
-
-    def git(*arguments: str) -> str:
-        found = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-        return found.stdout.strip()
-
-    changed = git("diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)docs")
-    return git("describe", "--always", "--abbrev=10") + ("-dirty" if changed else "")
 
 
 def provenance() -> dict[str, Any]:

@@ -24,6 +24,7 @@ from btg_seq2seq.tasks.registry import TASKS
 from btg_seq2seq.tasks.svo_sov import Split
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.training.data import Bitexts
+from btg_seq2seq.training.files.environment import revision as revision_of_code
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import CONFIG_FILE, TrainConfig, load_config
 from btg_seq2seq.translation.translator import Translator
@@ -87,7 +88,7 @@ def is_resumable(directory: Path, config: TrainConfig) -> bool:
 
 def run(system: str, split: Split, seed: int, directory: Path) -> dict[str, Any]:
     """Train and measure one system."""
-    begin, revision = time.process_time(), harness.revision()
+    begin, revision = time.process_time(), revision_of_code() or ""
     config = replace(config_of(system, split, seed), output=str(directory))
     sets = TASKS[f"svo-sov/{split}"].bitexts(seed=seed)
     may_resume = is_resumable(directory, config)

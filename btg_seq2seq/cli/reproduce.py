@@ -65,7 +65,6 @@ def main(arguments: Sequence[str]) -> int:
         results,
         settings,
         options.unchecked,
-        options.overwrite,
         options.quiet,
         messages.say,
         tracker(options.quiet),
@@ -78,12 +77,14 @@ def main(arguments: Sequence[str]) -> int:
             list(dict.fromkeys(options.seeds)),
             place,
             page,
+            overwrite=options.overwrite,
             at_once=options.jobs,
             arguments=_passed_on(options, place, page),
         )
     except TrainingInterrupted as interruption:
         before = str(interruption).partition("; the same command")[0]
-        print(f"btg reproduce: {before}; the same command goes on from there", file=sys.stderr)
+        same = f"the same command{' without --overwrite' * options.overwrite}"
+        print(f"btg reproduce: {before}; {same} goes on from there", file=sys.stderr)
         return interruption.status
     return 0
 
@@ -119,7 +120,9 @@ def _parser() -> OptionParser:
         help="accept files with other line counts and checksums; results are marked",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="remove these runs and start them again"
+        "--overwrite",
+        action="store_true",
+        help="remove all of these runs first, then start them again",
     )
     add_quiet_option(parser)
     return parser
@@ -130,4 +133,4 @@ def _passed_on(options: Namespace, place: Place, page: Path) -> list[str]:
     passed = ["--data", options.data, "--output", options.output]
     passed += ["--results", str(place.results), "--page", str(page)]
     passed += ["--config", options.config] if options.config else []
-    return passed + [f"--{name}" for name in ("unchecked", "overwrite", "quiet") if options[name]]
+    return passed + [f"--{name}" for name in ("unchecked", "quiet") if options[name]]

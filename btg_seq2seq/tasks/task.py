@@ -48,6 +48,7 @@ class Task:
         tokenize: sacreBLEU's tokenizer for BLEU; ``None`` chooses it by the references' script.
         origin: where to get the data, in one line.
         preprocessing: what was done, or must be done, to the texts.
+        reported_in: page of ``docs`` with results that were not measured by ``btg reproduce``.
         judges: for further test sets, functions from the directory to a judge of translations.
     """
 
@@ -63,6 +64,7 @@ class Task:
     tokenize: str | None = None
     origin: str = ""
     preprocessing: str = "none"
+    reported_in: str = ""
     judges: Mapping[str, Callable[[Path], Judge]] = field(default_factory=dict)
 
     def bitexts(

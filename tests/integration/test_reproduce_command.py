@@ -36,13 +36,14 @@ SHORT = {
     "dev_sentences": 3,
     "flat_steps": 1,
     "optimisation.steps": 2,
+    "optimisation.batch_size": 8,
 }
 
 
 def shortened(task: str, path: Path, **changes: object) -> str:
     text = packaged_config(TASKS[task]).read_text(encoding="utf-8")
     for name, value in {**SHORT, **changes}.items():
-        text = re.sub(rf"(?<![\w.]){re.escape(name)}: [^\s}}]+", f"{name}: {value}", text)
+        text = re.sub(rf"(?<![\w.]){re.escape(name)}: [^\s}},]+", f"{name}: {value}", text)
     path.write_text(text, encoding="utf-8")
     return str(path)
 

@@ -14,12 +14,12 @@ from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS
 from btg_seq2seq.tasks.task import Judge
 from btg_seq2seq.text import Bitext, read_lines
 
-FLAT = "flat"
+FLAT, TRANSLATIONS = "flat", "translations"
 
 
 def translation_file(directory: Path, name: str, mode: str) -> Path:
     """File of the translations of a set."""
-    return directory / "translations" / f"{name}.{mode}.txt"
+    return directory / TRANSLATIONS / f"{name}.{mode}.txt"
 
 
 def compare(
@@ -43,23 +43,31 @@ def compare(
             for name in sets
         }
         texts = {name: files for name, files in texts.items() if all(one.exists() for one in files)}
-        if not texts:
-            return False
+        before = known.get(mode, {})
         mark = _fingerprint([file for files in texts.values() for file in files])
-        if known.get(mode, {}).get("fingerprint") == mark:
-            found[mode] = known[mode]
+        if before and (not texts or before["fingerprint"] == mark):
+            found[mode] = before
+            continue
+        if not texts:
             continue
         found[mode] = {"system": BASELINE, "mode": base_mode, "fingerprint": mark, "p": {}}
         found[mode]["gain"] = {}
-        for name, files in texts.items():
-            lines = [read_lines(file) for file in files]
-            values = _p_values(lines, sets[name], judges.get(name), job)
+        for name in sets:
+            if name in texts:
+                lines = [read_lines(file) for file in texts[name]]
+                values = _p_values(lines, sets[name], judges.get(name), job)
+            elif name in before.get("p", {}):
+                values = before["p"][name]
+            else:
+                continue
             own, others = (
                 one["modes"][each]["sets"][name]["scores"]
                 for one, each in ((result, mode), (other, base_mode))
             )
-            found[mode]["p"][name] = values
-            found[mode]["gain"][name] = {metric: own[metric] - others[metric] for metric in values}
+            gain = {metric: own[metric] - others[metric] for metric in values}
+            if name in texts or gain == before["gain"][name]:  # still those of the same scores
+                found[mode]["p"][name] = values
+                found[mode]["gain"][name] = gain
     if found == known:
         return False
     write_result(path, {**result, "comparisons": found})

@@ -35,17 +35,21 @@ OURS = "taught"  # stands for our systems in the overview
 def page(results: Path) -> str:
     """Write the page for all tasks."""
     parts = [INTRODUCTION]
-    missing = []
+    missing, elsewhere = [], []
     for task in TASKS.values():
         if task.config is None:
             continue
         runs = list(read_results(results, task))
         if runs:
             parts += _section(task, runs)
+        elif task.reported_in:
+            elsewhere.append(task)
         else:
             missing.append(task)
     if len(parts) == 1:
         parts.append(NOTHING)
+    if elsewhere:
+        parts += ["## On other pages", "\n".join(_elsewhere(task) for task in elsewhere)]
     if missing:
         parts += ["## Not run yet", "\n".join(_missing(task) for task in missing)]
     return "\n\n".join(parts) + "\n"
@@ -99,6 +103,14 @@ def _missing(task: Task) -> str:
     return f"- {task.description}: `btg reproduce {task.name}{data}`"
 
 
+def _elsewhere(task: Task) -> str:
+    page = f"[docs/{task.reported_in}]({task.reported_in})"
+    return (
+        f"- {task.description}: {page} has results, from a command of its own. "
+        f"`btg reproduce {task.name}` has not been run."
+    )
+
+
 def _section(task: Task, runs: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Write the heading, conditions and tables of a task."""
     yield f"## {task.name}"
@@ -142,9 +154,20 @@ def _conditions(task: Task, runs: Sequence[dict[str, Any]]) -> str:
     told = [f"Sentence pairs: {sizes}."]
     told += [f"Signatures: {', '.join(signatures)}."] if signatures else []
     told += [f"The paper's numbers: {task.paper_table}."] if task.paper_table else []
+    told += _timed_on(runs)
     if any(run["unchecked"] for run in runs):
         told.append("**Some files were other versions than those of the task.**")
     return " ".join(told)
+
+
+def _timed_on(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Name the processors of training; older results do not have theirs."""
+    known = sorted({run["processor"] for run in runs if "processor" in run})
+    if known:
+        some = "" if all("processor" in run for run in runs) else ", where it was recorded"
+        yield f"CPU minutes on {' and '.join(known)}{some}."
+    if any(run.get("preloaded") for run in runs):
+        yield "Some runs had libraries preloaded, which can change CPU times."
 
 
 def _judged(name: str, runs: Sequence[dict[str, Any]]) -> Iterator[str]:

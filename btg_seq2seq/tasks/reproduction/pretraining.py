@@ -25,7 +25,6 @@ def pretrain(
     sentences: Bitext,
     watch: Stopwatch,
     *,
-    overwrite: bool,
     quiet: bool,
     say: Callable[[str], None],
 ) -> int:
@@ -39,7 +38,7 @@ def pretrain(
         say(f"{len(pairs):,} phrase pairs of {len(sentences):,} sentence pairs")
         if config.model.pretrained is None and config.tokenizer.path is None:
             path = directory.parent / TOKENIZER
-            if not path.exists() or overwrite:
+            if not path.exists():
                 _save_tokenizer(config, sentences, path)
             own = replace(config.tokenizer, kind=None, path=str(path))
             config = replace(config, tokenizer=own)
@@ -47,8 +46,7 @@ def pretrain(
             config,
             bitexts=Bitexts(pairs),
             callbacks=[lap],
-            resume=not overwrite,
-            overwrite=overwrite,
+            resume=True,
             quiet=quiet,
         )
     return len(pairs)

@@ -10,7 +10,7 @@ from btg_seq2seq.tasks.reproduction.comparing import compare
 from btg_seq2seq.tasks.reproduction.jobs import run_side_by_side
 from btg_seq2seq.tasks.reproduction.page import write_page
 from btg_seq2seq.tasks.reproduction.results import Job
-from btg_seq2seq.tasks.reproduction.run import Place, is_done, run, test_sets
+from btg_seq2seq.tasks.reproduction.run import Place, is_done, remove, run, test_sets
 from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS, System
 from btg_seq2seq.tasks.task import Task
 
@@ -22,17 +22,24 @@ def reproduce(
     place: Place,
     page: Path,
     *,
+    overwrite: bool = False,
     at_once: int = 1,
     arguments: Sequence[str] = (),
 ) -> None:
     """Run every system for every seed, and write the page of results.
 
-    ``arguments`` are those of the command for processes side by side.
+    ``overwrite`` removes all of these runs before the first begins, so that the same command
+    without it goes on after an interruption. ``arguments`` are those of the command for processes
+    side by side.
     """
     # The baseline first: the others are compared with it.
     ordered = sorted(systems, key=lambda one: list(SYSTEMS).index(one.name))
     jobs = [Job(task, system, seed) for seed in seeds for system in ordered]
-    missing = [job for job in jobs if place.overwrite or not is_done(job, place)]
+    if overwrite:
+        for job in jobs:
+            remove(job, place)
+        place.say("removed what these runs had done; without --overwrite, they are continued")
+    missing = [job for job in jobs if not is_done(job, place)]
     for job in jobs:
         if job not in missing:
             place.say(f"{job}: done before")

@@ -7,6 +7,7 @@ interruption: training from its last checkpoint, translation from its last slice
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,9 @@ from btg_seq2seq.evaluation.dev_examples import DevExamples
 from btg_seq2seq.evaluation.dev_metrics import DevMetrics
 from btg_seq2seq.evaluation.metrics import MetricOptions, text_scores
 from btg_seq2seq.opening import read_json
-from btg_seq2seq.tasks.reproduction.comparing import translation_file
-from btg_seq2seq.tasks.reproduction.pretraining import continued, pretrain
-from btg_seq2seq.tasks.reproduction.results import Job, differences, read_result, write_result
+from btg_seq2seq.tasks.reproduction.comparing import TRANSLATIONS, translation_file
+from btg_seq2seq.tasks.reproduction.pretraining import TOKENIZER, continued, pretrain
+from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
 from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.reproduction.translating import translated
 from btg_seq2seq.tasks.reproduction.tuning import (
@@ -36,13 +37,19 @@ from btg_seq2seq.tasks.task import Bitexts
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.data import Bitexts as TrainingBitexts
 from btg_seq2seq.training.data import first_pairs
+from btg_seq2seq.training.files.environment import timing_facts
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.translation.translator import TranslationMode, Translator
 
 MODEL, TIMES = "model", "cpu.json"
-PRETRAINED, TRAINED = "pretrained.json", "trained.json"
+BEGUN, PRETRAINED, TRAINED = "settings.json", "pretrained.json", "trained.json"
+OWN = (
+    *(BEGUN, PRETRAINED, TRAINED, TIMES),
+    *(TOKENIZER, MODEL, task_settings.PRETRAINING, TRANSLATIONS),
+)
+REMOVED = ".removed"  # parts of a run that is being removed; while it exists, the rest must go too
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,6 @@ class Place:
     results: Path
     settings: task_settings.TaskSettings
     unchecked: bool = False
-    overwrite: bool = False
     quiet: bool = False
     say: Callable[[str], None] = lambda line: None
     track: Track = untracked
@@ -65,30 +71,42 @@ def is_done(job: Job, place: Place) -> bool:
     path = job.result(place.results)
     if not path.exists():
         return False
-    config = place.settings.train(job.system, job.seed, job.directory(place.output) / MODEL)
-    before = task_settings.completed(read_result(path)["config"])
-    changed = differences(before, task_settings.recorded(config))
-    if changed and not place.overwrite:
+    now = place.settings.recorded(job.system, job.seed)
+    _refuse_changes(path, "result", read_result(path), now)
+    return True
+
+
+def _refuse_changes(path: Path, kind: str, before: dict[str, Any], now: dict[str, Any]) -> None:
+    changed = task_settings.changed_settings(before, now)
+    if changed:
         raise UserError(
-            f"{path} is a result with other settings ({'; '.join(changed)}): go back to them, "
+            f"{path} is a {kind} with other settings ({'; '.join(changed)}): go back to them, "
             "choose another --output, or replace it with --overwrite"
         )
-    return not changed
+
+
+def remove(job: Job, place: Place) -> None:
+    """Remove a run and its result, so that it starts again."""
+    directory = job.directory(place.output)
+    with locked(directory, place.say):
+        job.result(place.results).unlink(missing_ok=True)
+        _clear(directory)
 
 
 def run(job: Job, place: Place) -> None:
     """Do what is missing of a run, and write its result."""
     directory = job.directory(place.output)
     with locked(directory, place.say):
-        if place.overwrite:
+        if (directory / REMOVED).exists():
             _clear(directory)
-            job.result(place.results).unlink(missing_ok=True)
+        settings = place.settings.recorded(job.system, job.seed)
+        _begin(directory, settings)
         sets = job.task.bitexts(place.data, job.seed, unchecked=place.unchecked)
         sets["dev"] = first_pairs(sets["dev"], place.settings.dev_sentences or len(sets["dev"]))
         watch = Stopwatch(directory / TIMES)
         config = place.settings.train(job.system, job.seed, directory / MODEL)
         if not (directory / TRAINED).exists():
-            trained = _trained(job, place, config, sets, watch)
+            trained = {**settings, **_trained(job, place, config, sets, watch)}
             write_lines(directory / TRAINED, [json.dumps(trained)])
         trained = read_json(directory / TRAINED)
         if config.threads is not None:
@@ -97,11 +115,19 @@ def run(job: Job, place: Place) -> None:
         write_result(job.result(place.results), _result(job, place, sets, trained, modes, watch))
 
 
+def _begin(directory: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a run; refuse to go on with others than those that it began with."""
+    for path in (directory / BEGUN, directory / TRAINED):  # older runs have the second alone
+        if path.exists():
+            _refuse_changes(directory, "run", read_json(path), settings)
+    write_lines(directory / BEGUN, [json.dumps(settings)])
+
+
 def _trained(
     job: Job, place: Place, config: TrainConfig, sets: Bitexts, watch: Stopwatch
 ) -> dict[str, Any]:
     """Train the model of a run, or go on."""
-    facts: dict[str, Any] = {"config": task_settings.recorded(config), "pretraining_steps": 0}
+    facts: dict[str, Any] = {"pretraining_steps": 0, **timing_facts(config.threads)}
     method = job.system.phrase_pairs
     if method is not None:
         directory = job.directory(place.output) / task_settings.PRETRAINING
@@ -113,7 +139,6 @@ def _trained(
                 method,
                 sets["train"],
                 watch,
-                overwrite=place.overwrite,
                 quiet=place.quiet,
                 say=place.say,
             )
@@ -121,7 +146,8 @@ def _trained(
         facts |= read_json(done)
         facts["pretraining_steps"] = before.optimisation.steps
         config = continued(config, directory)
-    held_out = [*sets["dev"].source, *sets["test"].source]
+    # Recombination must not make a sentence of any set that is chosen by or tested on.
+    held_out = [text for name, pairs in sets.items() if name != "train" for text in pairs.source]
     optimisation = config.optimisation
     with watch.stage("training") as lap:
         result = train(
@@ -130,8 +156,7 @@ def _trained(
             metrics=DevMetrics(optimisation.translate_dev, optimisation.bleu_tokenizer),
             examples=DevExamples(),
             callbacks=[lap],
-            resume=not place.overwrite,
-            overwrite=place.overwrite,
+            resume=True,
             quiet=place.quiet,
         )
     model = result.model
@@ -221,13 +246,25 @@ def _device() -> str:
 
 
 def _clear(directory: Path) -> None:
-    """Remove what a run has left after training; training removes its own files."""
-    for pattern in (
-        PRETRAINED,
-        TRAINED,
-        TIMES,
-        "translations/*.txt",
-        "translations/*.partial",
-    ):
-        for path in directory.glob(pattern):
-            path.unlink()
+    """Remove all that a run has made, and nothing else that is in its directory.
+
+    Files are moved aside first. When this is interrupted, what was moved shows that the rest
+    belongs to the removed run, too.
+    """
+    removed = directory / REMOVED
+    removed.mkdir(exist_ok=True)
+    for name in OWN:
+        path = directory / name
+        if path.exists() or path.is_symlink():
+            _delete(removed / name)
+            path.rename(removed / name)
+    for path in removed.iterdir():
+        _delete(path)
+    removed.rmdir()
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ from btg_seq2seq.checks import whole
 from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.evaluation import metrics  # noqa: F401  makes the names of metrics known
 from btg_seq2seq.options.yaml_file import YamlFile
+from btg_seq2seq.tasks.reproduction.results import differences
 from btg_seq2seq.tasks.systems import SYSTEMS, System
 from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.training.settings.config import (
@@ -94,6 +95,13 @@ class TaskSettings:
         changes |= {"optimisation.metric": "loss", "optimisation.patience": None}
         return self._config({**changes, "optimisation.final": "last", **self.pretraining}, output)
 
+    def recorded(self, system: System, seed: int) -> dict[str, Any]:
+        """All settings that a result depends on, for JSON."""
+        found: dict[str, Any] = {"config": recorded(self.train(system, seed, Path()))}
+        if system.phrase_pairs is not None:
+            found[PRETRAINING] = recorded(self.pretrain(system, seed, Path()))
+        return {**found, DEV_SENTENCES: self.dev_sentences}
+
     def _config(self, changes: Mapping[str, Any], output: Path) -> TrainConfig:
         merged = {**self.changes, **changes}
         arguments = [f"--{name}={_written(value)}" for name, value in merged.items()]
@@ -128,3 +136,17 @@ def completed(found: Mapping[str, Any]) -> dict[str, Any]:
         else:
             result.setdefault(name, default)
     return result
+
+
+def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Describe settings that differ from those of a run or result.
+
+    Older results have only the settings of training; what they lack is not compared.
+    """
+    found = differences(completed(before["config"]), now["config"])
+    if PRETRAINING in before and PRETRAINING in now:
+        found += differences(completed(before[PRETRAINING]), now[PRETRAINING], f"{PRETRAINING}.")
+    if DEV_SENTENCES in before:
+        was, is_now = ({DEV_SENTENCES: one[DEV_SENTENCES]} for one in (before, now))
+        found += differences(was, is_now)
+    return found

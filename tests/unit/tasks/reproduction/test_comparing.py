@@ -55,3 +55,34 @@ def test_judged_sets_are_compared_by_verdicts(tmp_path):
     found = read_result(job.result(tmp_path / "results"))["comparisons"]["flat"]
     assert list(found["p"]["test"]) == ["right"]
     assert found["p"]["test"]["right"] < 0.01
+
+
+def test_p_values_outlive_the_translations(tmp_path):
+    """Translations are large, and may be removed; results stay."""
+    wrong = ["something else altogether"] * 20 + REFERENCES[20:]
+    sets = {**SETS, "more": SETS["test"]}
+    results = tmp_path / "results"
+
+    def put_both(system, texts, bleu):
+        job = put(tmp_path, system, texts, bleu, ["flat"])
+        result = read_result(job.result(results))
+        result["modes"]["flat"]["sets"]["more"] = result["modes"]["flat"]["sets"]["test"]
+        write_result(job.result(results), {**result, "comparisons": found})
+        write_lines(translation_file(job.directory(tmp_path), "more", "flat"), texts)
+        return job
+
+    found = {}
+    base = put_both("seq2seq", wrong, 30.0)
+    job = put_both("taught", REFERENCES, 100.0)
+    assert compare(job, tmp_path, results, sets, {})
+    found = read_result(job.result(results))["comparisons"]
+    translation_file(base.directory(tmp_path), "more", "flat").unlink()
+    compare(job, tmp_path, results, sets, {})
+    now = read_result(job.result(results))["comparisons"]
+    assert {**now["flat"], "fingerprint": ""} == {**found["flat"], "fingerprint": ""}
+    translation_file(base.directory(tmp_path), "test", "flat").unlink()
+    assert not compare(job, tmp_path, results, sets, {})
+    put_both("seq2seq", wrong[::-1], 40.0)  # another model, of which the old p-values are not
+    translation_file(base.directory(tmp_path), "more", "flat").unlink()
+    assert compare(job, tmp_path, results, sets, {})
+    assert read_result(job.result(results))["comparisons"]["flat"]["gain"].keys() == {"test"}

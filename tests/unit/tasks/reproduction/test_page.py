@@ -56,6 +56,9 @@ def test_without_results_the_page_says_what_is_missing(tmp_path):
     text = page(tmp_path)
     assert "No results yet." in text
     assert all(f"`btg reproduce {name}" in text for name in TASKS)
+    elsewhere, not_run = text.split("## Not run yet")
+    assert "[docs/benchmarks.md](benchmarks.md) has results" in elsewhere
+    assert "svo-sov" not in not_run
 
 
 def test_a_table(tmp_path, put):
@@ -95,6 +98,16 @@ def test_seeds_without_a_baseline_are_counted(tmp_path, put):
     text = page(tmp_path)
     assert "**0.040 of 1 seeds**" in text
     assert "other versions" in text
+
+
+def test_processors_are_named_where_they_are_known(tmp_path, put):
+    put("en-ja", "seq2seq", 0, 12.0)
+    assert "CPU minutes on" not in page(tmp_path)
+    put("en-ja", "seq2seq", 1, 12.0, processor="A 1")
+    assert "CPU minutes on A 1, where it was recorded." in page(tmp_path)
+    put("en-ja", "seq2seq", 0, 12.0, processor="B 2", preloaded=True)
+    shown = page(tmp_path)
+    assert "CPU minutes on A 1 and B 2. Some runs had libraries preloaded, which" in shown
 
 
 def test_the_overview_has_a_line_for_each_test_set(tmp_path, put):

@@ -15,7 +15,7 @@ def test_pretraining_and_what_follows(tmp_path):
     config = place.settings.pretrain(system, 0, tmp_path / "run" / "pretraining")
     watch, said = Stopwatch(tmp_path / "run" / "cpu.json"), []
     for _ in range(2):  # the second time, all steps have been done
-        options = {"overwrite": False, "quiet": True, "say": said.append}
+        options = {"quiet": True, "say": said.append}
         count = pretrain(config, "trivial", sentences, watch, **options)
     assert count > len(sentences)
     assert f"{count} phrase pairs of 40" in said[0]

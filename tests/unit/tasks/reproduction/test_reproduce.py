@@ -11,6 +11,7 @@ from btg_seq2seq.tasks.reproduction import reproduce as module
 from btg_seq2seq.tasks.reproduction.reproduce import reproduce
 from btg_seq2seq.tasks.reproduction.results import Job, read_result
 from btg_seq2seq.tasks.systems import SYSTEMS
+from btg_seq2seq.text import write_lines
 
 
 @pytest.fixture
@@ -44,3 +45,25 @@ def test_failures_side_by_side_are_reported(tmp_path, task):
     systems = [SYSTEMS["seq2seq"], SYSTEMS["taught"]]
     with refused("1 of 2 runs failed (taught-0)"):
         reproduce(task, systems, [0], place, tmp_path / "results.md", at_once=2)
+
+
+def test_all_runs_are_removed_before_the_first_begins(tmp_path, task, monkeypatch):
+    """So the same command goes on without --overwrite, whatever was being done."""
+    place = tiny_place(tmp_path)
+    systems = [SYSTEMS["seq2seq"], SYSTEMS["taught"]]
+    done = [Job(task, system, 0) for system in systems]
+    for job in done:
+        write_lines(job.directory(place.output) / "trained.json", ["{}"])
+        write_lines(job.result(place.results), ["{}"])
+    begun = []
+
+    def stopped(job, place):
+        begun.append(job)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "run", stopped)
+    for overwrite in (True, False):
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(task, systems, [0], place, tmp_path / "results.md", overwrite=overwrite)
+        assert not any((job.directory(place.output) / "trained.json").exists() for job in done)
+    assert begun == [done[0], done[0]]

@@ -8,6 +8,7 @@ from tiny_reproduction import SETTINGS
 from btg_seq2seq.tasks.registry import TASKS
 from btg_seq2seq.tasks.reproduction.settings import (
     TaskSettings,
+    changed_settings,
     completed,
     packaged_config,
     recorded,
@@ -59,6 +60,20 @@ def test_settings_that_are_newer_than_a_result_have_their_defaults(tmp_path):
     assert found["recombination"]["found_by"] == "model"
     assert found["decoding"] == recorded(TrainConfig(""))["decoding"]
     assert (found["optimisation"], found["seed"]) == (now["optimisation"], now["seed"])
+
+
+def test_changes_of_everything_that_a_result_depends_on(tmp_path):
+    before = settings(tmp_path).recorded(SYSTEMS["fast-align"], 0)
+    other = SETTINGS.replace("steps: 3", "steps: 2").replace("dev_sentences: 4", "")
+    (tmp_path / "task.yaml").write_text(other, encoding="utf-8")
+    now = TaskSettings(tmp_path / "task.yaml").recorded(SYSTEMS["fast-align"], 0)
+    assert changed_settings(before, before) == []
+    assert changed_settings(before, now) == [
+        "pretraining.optimisation.steps was 3, is now 2",
+        "dev_sentences was 4, is now None",
+    ]
+    assert changed_settings({"config": before["config"]}, now) == []
+    assert "pretraining" not in settings(tmp_path).recorded(SYSTEMS["taught"], 0)
 
 
 def test_mistakes_have_a_place(tmp_path):
