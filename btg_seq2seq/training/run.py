@@ -17,6 +17,7 @@ from transformers import TrainerCallback, TrainerState, set_seed
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.opening import read_json
 from btg_seq2seq.recombination.collect import Track, untracked
+from btg_seq2seq.training.bfloat16 import warn_if_slow
 from btg_seq2seq.training.build_trainer import build_trainer
 from btg_seq2seq.training.data import Bitexts
 from btg_seq2seq.training.files.checkpoints import Checkpoints, readable
@@ -91,6 +92,8 @@ def train(
         last = Checkpoints(directory).verify_last() if resume and not overwrite else None
         if config.threads is not None:
             torch.set_num_threads(config.threads)
+        if progress is not None and arguments.bf16 and arguments.device.type == "cpu":
+            warn_if_slow(say)
         # Probabilities that sharpen to almost nothing would make every step several times slower.
         torch.set_flush_denormal(True)
         stack.callback(torch.set_flush_denormal, False)  # it is a state of the whole thread
