@@ -12,7 +12,7 @@ from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.systems import PhrasePairs
 from btg_seq2seq.text import Bitext
 from btg_seq2seq.training.data import Bitexts, build_tokenizer
-from btg_seq2seq.training.phrase_pairs.bitext import phrase_bitext
+from btg_seq2seq.training.phrase_pairs.bitext import LONGEST, phrase_bitext
 from btg_seq2seq.training.run import train
 from btg_seq2seq.training.settings.config import TokenizerConfig, TrainConfig
 
@@ -30,11 +30,13 @@ def pretrain(
 ) -> int:
     """Train a model on the phrase pairs of a bitext; return the number of pairs.
 
-    The tokenizer is that of the sentences, so that phrases are cut into the same tokens.
+    The tokenizer is that of the sentences, so that phrases are cut into the same tokens. Phrases
+    may be as long as those of the systems with a grammar.
     """
     directory = Path(config.output)
     with watch.stage(PRETRAINING) as lap:
-        pairs = phrase_bitext(sentences, method, config.model.max_segments, config.seed)
+        longest = config.model.max_phrase_length or LONGEST
+        pairs = phrase_bitext(sentences, method, config.model.max_segments, config.seed, longest)
         say(f"{len(pairs):,} phrase pairs of {len(sentences):,} sentence pairs")
         if config.model.pretrained is None and config.tokenizer.path is None:
             path = directory.parent / TOKENIZER

@@ -14,10 +14,12 @@ from btg_seq2seq.training.phrase_pairs.split import random_split
 from btg_seq2seq.training.phrase_pairs.word_alignment import fast_align
 
 Method = Literal["trivial", "fast-align"]
-LONGEST = 7  # words of a phrase, as is usual for phrase tables
+LONGEST = 7  # words of a phrase, as is usual for phrase tables, unless the caller has a limit
 
 
-def phrase_bitext(bitext: Bitext, method: Method, most: int, seed: int = 0) -> Bitext:
+def phrase_bitext(
+    bitext: Bitext, method: Method, most: int, seed: int = 0, longest: int = LONGEST
+) -> Bitext:
     """Make the bitext of all phrase pairs, as often as they occur.
 
     Words are those of the grammar: in scripts without spaces, every character is one.
@@ -27,6 +29,7 @@ def phrase_bitext(bitext: Bitext, method: Method, most: int, seed: int = 0) -> B
         method: ``trivial`` cuts at random, ``fast-align`` finds phrases by word alignments.
         most: most phrases of a sentence cut at random.
         seed: seed of the random cuts.
+        longest: most words of a phrase that is found by word alignments, on both sides.
     """
     sides = [list(map(words_of, side)) for side in (bitext.source, bitext.target)]
     if method == "trivial":
@@ -41,7 +44,7 @@ def phrase_bitext(bitext: Bitext, method: Method, most: int, seed: int = 0) -> B
             for lines, side in zip((bitext.source, bitext.target), sides, strict=True)
         ]
         found = (
-            consistent_pairs(links, len(source), len(target), LONGEST)
+            consistent_pairs(links, len(source), len(target), longest)
             for links, source, target in zip(fast_align(*texts), *sides, strict=True)
         )
     sources, targets = [], []

@@ -27,6 +27,13 @@ def test_phrases_are_parts_of_the_sentences(method):
         assert source == source.strip() != ""
 
 
+def test_words_of_a_phrase_are_limited():
+    short, long = (phrase_bitext(PAIRS, "fast-align", 3, longest=words) for words in (1, 16))
+    assert max(map(len, short.target)) == 1  # a character is a word
+    assert "the dog sleeps ." in long.source
+    assert "the dog sleeps ." not in short.source
+
+
 def test_the_seed_decides():
     first, same, other = (phrase_bitext(PAIRS, "trivial", 3, seed) for seed in (0, 0, 1))
     assert first == same != other
