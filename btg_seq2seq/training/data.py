@@ -70,14 +70,15 @@ class Bitexts:
             if bitext is not None:
                 gold = [*(bitext.trees or []), *(bitext.segmentations or [])]
                 lines = [*bitext.source, *bitext.target, *gold]
-                sums[name] = f"{len(bitext)} pairs with checksum {_checksum(lines)}"
+                sums[name] = f"{len(bitext)} pairs with checksum {checksum(lines)}"
         if self.excluded:
             count = len(self.excluded)
-            sums["excluded"] = f"{count} lines with checksum {_checksum(self.excluded)}"
+            sums["excluded"] = f"{count} lines with checksum {checksum(self.excluded)}"
         return sums
 
 
-def _checksum(lines: Sequence[str]) -> str:
+def checksum(lines: Sequence[str]) -> str:
+    """Return a short checksum of texts."""
     return f"{zlib.crc32(chr(10).join(lines).encode()):08x}"
 
 

@@ -45,18 +45,16 @@ def compare(
         texts = {name: files for name, files in texts.items() if all(one.exists() for one in files)}
         before = known.get(mode, {})
         mark = _fingerprint([file for files in texts.values() for file in files])
-        if before and (not texts or before["fingerprint"] == mark):
+        if texts and before.get("fingerprint") == mark:
             found[mode] = before
             continue
-        if not texts:
-            continue
-        found[mode] = {"system": BASELINE, "mode": base_mode, "fingerprint": mark, "p": {}}
-        found[mode]["gain"] = {}
+        p: dict[str, dict[str, float]] = {}
+        gains: dict[str, dict[str, float]] = {}
         for name in sets:
             if name in texts:
                 lines = [read_lines(file) for file in texts[name]]
                 values = _p_values(lines, sets[name], judges.get(name), job)
-            elif name in before.get("p", {}):
+            elif name in before.get("p", {}):  # the translations are gone
                 values = before["p"][name]
             else:
                 continue
@@ -66,8 +64,11 @@ def compare(
             )
             gain = {metric: own[metric] - others[metric] for metric in values}
             if name in texts or gain == before["gain"][name]:  # still those of the same scores
-                found[mode]["p"][name] = values
-                found[mode]["gain"][name] = gain
+                p[name], gains[name] = values, gain
+        if p:
+            mark = mark if texts else before["fingerprint"]
+            compared = {"system": BASELINE, "mode": base_mode, "fingerprint": mark}
+            found[mode] = {**compared, "p": p, "gain": gains}
     if found == known:
         return False
     write_result(path, {**result, "comparisons": found})

@@ -50,7 +50,7 @@ def reproduce(
         for number, job in enumerate(missing, 1):
             place.say(f"{job}: run {number} of {len(missing)}, in {job.directory(place.output)}")
             run(job, place)
-    compare_all(task, systems, seeds, place)
+    compare_all(task, seeds, place)
     write_page(place.results, page)
     place.say(f"results: {place.results / task.name}; page: {page}")
     if failed:
@@ -58,11 +58,11 @@ def reproduce(
         raise UserError(f"{len(failed)} of {len(missing)} runs failed ({names}): see their logs")
 
 
-def compare_all(task: Task, systems: Sequence[System], seeds: Sequence[int], place: Place) -> None:
-    """Add p-values where the baseline of the same seed is there."""
+def compare_all(task: Task, seeds: Sequence[int], place: Place) -> None:
+    """Add p-values to all results of these seeds: the baseline may have been replaced."""
     for seed in seeds:
         sets = test_sets(task.bitexts(place.data, seed, unchecked=place.unchecked))
         judges = {name: make(place.data) for name, make in task.judges.items()}
-        for system in systems:
+        for system in SYSTEMS.values():
             if system.name != BASELINE:
                 compare(Job(task, system, seed), place.output, place.results, sets, judges)

@@ -36,7 +36,7 @@ from btg_seq2seq.tasks.reproduction.tuning import (
 from btg_seq2seq.tasks.task import Bitexts
 from btg_seq2seq.text import write_lines
 from btg_seq2seq.training.data import Bitexts as TrainingBitexts
-from btg_seq2seq.training.data import first_pairs
+from btg_seq2seq.training.data import checksum, first_pairs
 from btg_seq2seq.training.files.environment import timing_facts
 from btg_seq2seq.training.files.lock import locked
 from btg_seq2seq.training.run import train
@@ -71,17 +71,26 @@ def is_done(job: Job, place: Place) -> bool:
     path = job.result(place.results)
     if not path.exists():
         return False
-    now = place.settings.recorded(job.system, job.seed)
-    _refuse_changes(path, "result", read_result(path), now)
+    _refuse_changes(path, "result", read_result(path), _described(job, place, _sets(job, place)))
     return True
+
+
+def _sets(job: Job, place: Place) -> Bitexts:
+    return job.task.bitexts(place.data, job.seed, unchecked=place.unchecked)
+
+
+def _described(job: Job, place: Place, sets: Bitexts) -> dict[str, Any]:
+    """All that a result depends on: the settings of a run, and the texts of all sets."""
+    sums = {name: checksum([*pairs.source, *pairs.target]) for name, pairs in sets.items()}
+    return {**place.settings.recorded(job.system, job.seed), task_settings.DATA: sums}
 
 
 def _refuse_changes(path: Path, kind: str, before: dict[str, Any], now: dict[str, Any]) -> None:
     changed = task_settings.changed_settings(before, now)
     if changed:
         raise UserError(
-            f"{path} is a {kind} with other settings ({'; '.join(changed)}): go back to them, "
-            "choose another --output, or replace it with --overwrite"
+            f"{path} is a {kind} with other settings or data ({'; '.join(changed)}): go back to "
+            "them, choose another --output, or replace it with --overwrite"
         )
 
 
@@ -99,9 +108,9 @@ def run(job: Job, place: Place) -> None:
     with locked(directory, place.say):
         if (directory / REMOVED).exists():
             _clear(directory)
-        settings = place.settings.recorded(job.system, job.seed)
+        sets = _sets(job, place)
+        settings = _described(job, place, sets)
         _begin(directory, settings)
-        sets = job.task.bitexts(place.data, job.seed, unchecked=place.unchecked)
         sets["dev"] = first_pairs(sets["dev"], place.settings.dev_sentences or len(sets["dev"]))
         watch = Stopwatch(directory / TIMES)
         config = place.settings.train(job.system, job.seed, directory / MODEL)

@@ -33,7 +33,7 @@ from btg_seq2seq.training.settings.config import (
 )
 
 CONFIGS = "configs"
-PRETRAINING, DEV_SENTENCES = "pretraining", "dev_sentences"
+PRETRAINING, DEV_SENTENCES, DATA = "pretraining", "dev_sentences", "data"
 COLLECTIONS = 5  # times that recombination collects derivations, unless the file says otherwise
 
 
@@ -139,7 +139,7 @@ def completed(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Describe settings that differ from those of a run or result.
+    """Describe settings, and checksums of data, that differ from those of a run or result.
 
     Older results have only the settings of training; what they lack is not compared.
     """
@@ -149,4 +149,6 @@ def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
     if DEV_SENTENCES in before:
         was, is_now = ({DEV_SENTENCES: one[DEV_SENTENCES]} for one in (before, now))
         found += differences(was, is_now)
+    if DATA in before:
+        found += differences(before[DATA], now[DATA], "the checksum of ")
     return found

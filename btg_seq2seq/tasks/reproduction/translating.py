@@ -31,6 +31,8 @@ def translated(
             raise UserError(f"{path} has {len(lines)} lines, not {len(sources)}: remove it")
         return lines
     lines = read_lines(partial) if partial.exists() else []
+    if len(lines) > len(sources):
+        raise UserError(f"{partial} has {len(lines)} lines, more than {len(sources)}: remove it")
     while len(lines) < len(sources):
         part = sources[len(lines) : len(lines) + SLICE]
         found = translator.translate(part, mode)

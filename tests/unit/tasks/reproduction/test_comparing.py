@@ -86,3 +86,15 @@ def test_p_values_outlive_the_translations(tmp_path):
     translation_file(base.directory(tmp_path), "more", "flat").unlink()
     assert compare(job, tmp_path, results, sets, {})
     assert read_result(job.result(results))["comparisons"]["flat"]["gain"].keys() == {"test"}
+
+
+def test_p_values_of_a_replaced_baseline_are_dropped(tmp_path):
+    """Even if the translations of the system itself are gone."""
+    results = tmp_path / "results"
+    put(tmp_path, "seq2seq", REFERENCES[::-1], 30.0, ["flat"])
+    job = put(tmp_path, "taught", REFERENCES, 100.0, ["flat"])
+    assert compare(job, tmp_path, results, SETS, {})
+    translation_file(job.directory(tmp_path), "test", "flat").unlink()
+    put(tmp_path, "seq2seq", REFERENCES, 40.0, ["flat"])
+    assert compare(job, tmp_path, results, SETS, {})
+    assert read_result(job.result(results))["comparisons"] == {}

@@ -161,8 +161,29 @@ def test_a_run_goes_on_with_the_settings_it_began_with(tmp_path, monkeypatch):
         ("kind: word", "kind: bpe", "tokenizer.kind was word, is now bpe"),
     ):
         other = tiny_place(tmp_path, SETTINGS.replace(was, now))
-        with refused("trivial-align-0 is a run with other settings", message, "--overwrite"):
+        with refused(
+            "trivial-align-0 is a run with other settings or data", message, "--overwrite"
+        ):
             run(job, other)
+
+
+def test_a_run_goes_on_with_the_data_it_began_with(tmp_path, monkeypatch):
+    place = tiny_place(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(run_module, "tune_mode", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(PLAIN, place)
+    test = place.data / "test.tgt"
+    before = test.read_text()
+    test.write_text(before.replace("\n", " other\n", 1))
+    with refused("seq2seq-0 is a run with other settings or data", "the checksum of test was"):
+        run(PLAIN, place)
+    test.write_text(before)
+    run(PLAIN, place)
+    assert is_done(PLAIN, place)
+    test.write_text(before.replace("\n", " other\n", 1))
+    with refused("seq2seq-0.json is a result with other settings or data", "checksum of test"):
+        is_done(PLAIN, place)
 
 
 def test_runs_and_results_of_earlier_versions_have_fewer_settings(tmp_path):

@@ -73,6 +73,8 @@ def test_changes_of_everything_that_a_result_depends_on(tmp_path):
         "dev_sentences was 4, is now None",
     ]
     assert changed_settings({"config": before["config"]}, now) == []
+    before, now = before | {"data": {"test": "a"}}, before | {"data": {"test": "b"}}
+    assert changed_settings(before, now) == ["the checksum of test was a, is now b"]
     assert "pretraining" not in settings(tmp_path).recorded(SYSTEMS["taught"], 0)
 
 

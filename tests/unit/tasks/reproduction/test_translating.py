@@ -48,3 +48,9 @@ def test_lines_of_another_set(tmp_path):
     path.write_text("one\n")
     with refused("1 lines, not 7"):
         translated(Translator(), SOURCES, "flat", path)
+
+
+def test_more_lines_than_the_set_has(tmp_path):
+    (tmp_path / "test.flat.txt.partial").write_text("one\n" * 8)
+    with refused("test.flat.txt.partial has 8 lines, more than 7"):
+        translated(Translator(), SOURCES, "flat", tmp_path / "test.flat.txt")
