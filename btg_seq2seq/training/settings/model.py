@@ -99,8 +99,8 @@ class ModelConfig(GrammarSettings):
     @property
     def unused(self) -> list[str]:
         """Fields for random weights that are set although the weights are pretrained."""
-        names = ("hidden_size", "layers", "heads", "feed_forward_size")
-        names += ("initial_weights", "position_spread")
+        sizes = ("hidden_size", "layers", "heads", "feed_forward_size")
+        names = (*sizes, "initial_weights", "position_spread")
         is_set = [name for name in names if getattr(self, name) != getattr(ModelConfig, name)]
         return [f"model.{name}" for name in is_set] if self.pretrained else []
 
