@@ -8,6 +8,7 @@ from checks import refused
 
 from btg_seq2seq.evaluation.metrics import METRICS
 from btg_seq2seq.tasks.registry import TASKS, find_task, register_task
+from btg_seq2seq.tasks.reproduction.results import differences
 from btg_seq2seq.tasks.reproduction.settings import TaskSettings, packaged_config, recorded
 from btg_seq2seq.tasks.systems import SYSTEMS
 from btg_seq2seq.training.settings.config import load_config
@@ -64,6 +65,23 @@ def test_the_example_of_the_toy_task_has_the_same_settings(split, tmp_path):
     settings = TaskSettings(packaged_config(task))
     # If this fails, copy what was changed from one file to the other.
     assert recorded(settings._config({}, tmp_path)) == recorded(example)
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "may_differ"),
+    [
+        ("tiny", "en-zh/np", {"optimisation.bf16"}),
+        ("small", "en-ja", {"optimisation.parts", "tokenizer.vocabulary_size"}),
+    ],
+)
+def test_presets_have_what_was_tuned_on_a_task(preset, name, may_differ, tmp_path):
+    example = recorded(load_config(ROOT / f"examples/{preset}.yaml"))
+    task = TASKS[name]
+    tuned = recorded(TaskSettings(packaged_config(task), task.changes)._config({}, tmp_path))
+    of_the_task = {"optimisation.metric", "optimisation.bleu_tokenizer"}
+    for section in ("tokenizer", "model", "optimisation"):
+        found = differences(tuned[section], example[section], f"{section}.")
+        assert {line.split()[0] for line in found} <= may_differ | of_the_task
 
 
 def test_a_name_is_taken_once():
