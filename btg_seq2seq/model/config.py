@@ -24,6 +24,8 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     Args:
         backbone: configuration of the encoder-decoder.
         parsers_learned: the parsers have been trained; without, trees are random.
+        reverse_learned: source phrases given target phrases have been learned, too; older models
+            do not say so.
         written_by: version of this package that saved the model; ``None`` before 0.2.
         prefix, suffix: tokens before and after the source in the encoder's input.
         reverse_prefix, reverse_suffix: the same where the encoder reads the target.
@@ -47,6 +49,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         self,
         backbone: PreTrainedConfig | dict[str, Any] | None = None,
         parsers_learned: bool = True,
+        reverse_learned: bool = True,
         written_by: str | None = None,
         prefix: list[int] | None = None,
         suffix: list[int] | None = None,
@@ -75,6 +78,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
         for name, value in asdict(grammar).items():
             setattr(self, name, value)
         self.parsers_learned = parsers_learned
+        self.reverse_learned = reverse_learned
         self.written_by = written_by
         end = None if backbone is None else getattr(backbone, "eos_token_id", None)
         ending = [] if end is None else [end]
@@ -87,6 +91,7 @@ class BTGSeq2SeqConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     def _check(self) -> None:
         """Refuse values that make no sense; a file may hold anything."""
         true_or_false("parsers_learned", self.parsers_learned)
+        true_or_false("reverse_learned", self.reverse_learned)
         for name in ("prefix", "suffix", "reverse_prefix", "reverse_suffix"):
             tokens = getattr(self, name)
             if not isinstance(tokens, list):

@@ -15,8 +15,8 @@ from btg_seq2seq.model.transducer import BTGSeq2Seq
 from btg_seq2seq.training.files.checkpoints import average, put_weights
 from btg_seq2seq.training.files.directory import put_model
 from btg_seq2seq.training.loop.arguments import wait
+from btg_seq2seq.training.loop.follow_parsers import note_learned
 from btg_seq2seq.training.loop.trainer import BTGTrainer
-from btg_seq2seq.training.objective.phases import parsers_have_learned
 from btg_seq2seq.training.report import describe_result
 from btg_seq2seq.training.settings.config import TrainConfig
 from btg_seq2seq.training.teacher import word_tables
@@ -53,9 +53,7 @@ def finish(trainer: BTGTrainer, config: TrainConfig, say: Callable[[str], None])
     takes_best = count == 1 and trainer.optimisation.final == "best"
     steps = [best] if takes_best and best is not None else checkpoints.averaged(count)
     put_weights(trainer.model, average([checkpoints.path(step) for step in steps]))
-    trainer.model.config.parsers_learned = parsers_have_learned(
-        config.objective, max(steps), config.model.max_segments
-    )
+    note_learned(trainer.model.config, config.objective, max(steps))
     metrics = {} if trainer.dev_data is None else trainer.measure()
     if trainer.args.should_save:
         put_model(directory, partial(_save, trainer, config))

@@ -28,11 +28,12 @@ def available_features(translator: Translator) -> frozenset[str]:
     """Return the features that a model has.
 
     A model that was trained on whole sentences only has learned neither trees nor the reverse
-    direction.
+    direction; not every estimator learns the latter.
     """
     found = {"forward", "word"}
     if translator.model.config.parsers_learned:
-        found |= {"grammar", "phrase", "reverse"}
+        found |= {"grammar", "phrase"}
+        found |= {"reverse"} if translator.model.config.reverse_learned else set()
     return frozenset(found | (LEXICAL if translator.tables is not None else set()))
 
 

@@ -72,6 +72,13 @@ def parsers_have_learned(settings: ObjectiveSettings, steps: int, max_segments: 
     return learns_trees(settings, max_segments) and steps > first_parser_step(settings)
 
 
+def learns_reverse(settings: ObjectiveSettings) -> bool:
+    """Return whether source phrases are learned given target phrases, at some step."""
+    weights = settings.reverse_weight
+    values = weights.values() if isinstance(weights, dict) else [weights]
+    return settings.description.learns_both_directions and any(value > 0 for value in values)
+
+
 def changes_with_steps(settings: ObjectiveSettings) -> bool:
     """Return whether one step of training differs from another."""
     schedules = (getattr(settings, field.name) for field in fields(settings))

@@ -23,19 +23,17 @@ def best(rows, weights):
     return [found.get(sentence, (0.0, ""))[1] for sentence in range(len(TEXTS))]
 
 
-def test_features_that_a_model_has():
+def test_features_that_a_model_has(monkeypatch):
     translator = translator_of("word")
     assert not available_features(translator) & LEXICAL
     translator = type(translator)(translator.model, translator.tokenizer, SHORT)
     translator.tables = estimate_tables(translator, TEXTS, TEXTS)
     assert available_features(translator) > LEXICAL
     config = translator.model.config
-    learned = config.parsers_learned
-    try:
-        config.parsers_learned = False
-        assert available_features(translator) == {"forward", "word"} | LEXICAL
-    finally:
-        config.parsers_learned = learned
+    monkeypatch.setattr(config, "reverse_learned", False)
+    assert available_features(translator) == {"forward", "word", "grammar", "phrase"} | LEXICAL
+    monkeypatch.setattr(config, "parsers_learned", False)
+    assert available_features(translator) == {"forward", "word"} | LEXICAL
 
 
 def test_sentences_of_all_chunks_keep_their_ranks(monkeypatch):
