@@ -65,7 +65,8 @@ def in_tokens(source: list[list[str]], target: list[list[str]]) -> UnitCorpus:
     """A bitext in tokens of a BPE tokenizer; its units are words, or tokens of unspaced scripts."""
     bitext = Bitext([*map(" ".join, source)], [*map("".join, target)])
     tokenizer = train_tokenizer("bpe", bitext.source + bitext.target, 2000)
-    return unit_corpus(encode_bitext(bitext, tokenizer), tokenizer, unit_table(tokenizer))
+    data, units = encode_bitext(bitext, tokenizer), unit_table(tokenizer)
+    return unit_corpus(data, tokenizer, units, in_tokens=True)
 
 
 def held_out(corpus: UnitCorpus, tables: str, settings: LexicalSettings) -> float:

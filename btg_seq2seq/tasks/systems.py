@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from btg_seq2seq.tasks.named import Named
 
-PhrasePairs = Literal["trivial", "fast-align"]
+PhrasePairs = Literal["trivial", "fast-align", "teacher"]
 BASELINE = "seq2seq"  # what the others are compared with
 
 
@@ -39,7 +39,7 @@ class System:
     paper: Mapping[str, str] = field(default_factory=dict)
 
 
-_PLAIN = {"objective.flat_weight": 1.0, "objective.teacher": "none", "recombination.start": None}
+PLAIN = {"objective.flat_weight": 1.0, "objective.teacher": "none", "recombination.start": None}
 _UNTAUGHT = {"objective.teacher": "none", "recombination.start": None}
 _BTG = {"flat": "BTG-1", "cky": "BTG-N"}
 
@@ -47,11 +47,11 @@ SYSTEMS: Named[System] = Named("system")
 register_system, find_system = SYSTEMS.register, SYSTEMS.find
 
 for _system in (
-    System(BASELINE, "seq2seq", _PLAIN, has_grammar=False, paper={"flat": "seq2seq"}),
+    System(BASELINE, "seq2seq", PLAIN, has_grammar=False, paper={"flat": "seq2seq"}),
     System(
         "trivial-align",
         "+ Trivial-Align",
-        _PLAIN,
+        PLAIN,
         has_grammar=False,
         phrase_pairs="trivial",
         paper={"flat": "trivial-align"},
@@ -59,7 +59,7 @@ for _system in (
     System(
         "fast-align",
         "+ Fast-Align",
-        _PLAIN,
+        PLAIN,
         has_grammar=False,
         phrase_pairs="fast-align",
         paper={"flat": "fast-align"},
@@ -92,6 +92,18 @@ for _system in (
             "objective.flat_steps": 0,
             "recombination.start": None,
         },
+        paper=_BTG,
+    ),
+    System(
+        "taught-phrases",
+        "BTG, lexical teacher, + its phrase pairs",
+        {
+            "objective.estimator": "robust",
+            "objective.teacher": "lexical",
+            "objective.flat_steps": 0,
+            "recombination.start": None,
+        },
+        phrase_pairs="teacher",
         paper=_BTG,
     ),
     System(

@@ -82,6 +82,6 @@ def taught_batches(
 def word_tables(
     model: BTGSeq2Seq, tokenizer: PreTrainedTokenizerBase, data: EncodedBitext
 ) -> WordTables:
-    """Estimate the teacher's word-translation tables, to be saved with the model."""
-    corpus = unit_corpus(data, tokenizer, model.unit_table)
+    """Estimate translation tables of tokens, to be saved with the model for its translations."""
+    corpus = unit_corpus(data, tokenizer, model.unit_table, in_tokens=True)
     return WordTables.estimate(corpus, LexicalSettings.table_iterations)

@@ -1,9 +1,10 @@
-"""An encoded bitext as the lexical teacher reads it: tokens without their frame, and units."""
+"""An encoded bitext as the lexical teacher reads it: units, without the frames of sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
@@ -16,11 +17,17 @@ from btg_seq2seq.text.words import is_punctuation
 
 
 def unit_corpus(
-    data: EncodedBitext, tokenizer: PreTrainedTokenizerBase, unit_table: Tensor | None
+    data: EncodedBitext,
+    tokenizer: PreTrainedTokenizerBase,
+    unit_table: Tensor | None,
+    *,
+    in_tokens: bool = False,
 ) -> UnitCorpus:
-    """Take tokens and units of a bitext; each token is a unit without a table.
+    """Take the units of a bitext; each token is a unit without a table.
 
-    The tokenizer says which sentences end in punctuation.
+    A unit is translated as a whole, whatever tokens it consists of: tables of words lead to better
+    phrases than tables of parts of words. With ``in_tokens``, it keeps its tokens. The tokenizer
+    says which sentences end in punctuation.
     """
     frames = Frames.of(tokenizer)
     prefix, suffix = len(frames.source.prefix), len(frames.source.suffix)
@@ -35,9 +42,15 @@ def unit_corpus(
 
     def packed(side: Sequence[Sequence[int]]) -> UnitSide:
         posts = [fenceposts_of(unit_table, row) for row in side]
-        lasts = (
-            row[max(fence[-2:-1], default=0) :] for row, fence in zip(side, posts, strict=True)
-        )
-        return UnitSide.of(side, posts, [is_stop(tuple(last)) for last in lasts])
+        units = [
+            [tuple(row[start:stop]) for start, stop in pairwise(fence)]
+            for row, fence in zip(side, posts, strict=True)
+        ]
+        stops = [bool(row) and is_stop(row[-1]) for row in units]
+        if in_tokens:
+            return UnitSide.of(side, posts, stops)
+        numbers: dict[tuple[int, ...], int] = {}
+        words = [[numbers.setdefault(unit, len(numbers)) for unit in row] for row in units]
+        return UnitSide.of(words, [range(len(row) + 1) for row in words], stops)
 
     return UnitCorpus(packed(sources), packed(targets))

@@ -23,7 +23,7 @@ from btg_seq2seq.errors import UsageError, UserError
 from btg_seq2seq.evaluation import metrics  # noqa: F401  makes the names of metrics known
 from btg_seq2seq.options.yaml_file import YamlFile
 from btg_seq2seq.tasks.reproduction.results import differences
-from btg_seq2seq.tasks.systems import SYSTEMS, System
+from btg_seq2seq.tasks.systems import PLAIN, SYSTEMS, System
 from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.training.settings.config import (
     REPLACED,
@@ -90,8 +90,11 @@ class TaskSettings:
         return self._config({**changes, **self.systems.get(system.name, {})}, output)
 
     def pretrain(self, system: System, seed: int, output: Path) -> TrainConfig:
-        """Settings for learning the phrase pairs of a system; there is no dev set."""
-        changes = {**system.changes, **self.systems.get(system.name, {}), "seed": seed}
+        """Settings for learning the phrase pairs of a system as if they were sentences.
+
+        There are no trees and no dev set.
+        """
+        changes = {**system.changes, **self.systems.get(system.name, {}), **PLAIN, "seed": seed}
         changes |= {"optimisation.metric": "loss", "optimisation.patience": None}
         return self._config({**changes, "optimisation.final": "last", **self.pretraining}, output)
 

@@ -1,4 +1,4 @@
-"""From a bitext to the bitext of its phrase pairs, by one of the two methods."""
+"""From a bitext to the bitext of its phrase pairs, by one of three methods."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from btg_seq2seq.text import Bitext
 from btg_seq2seq.text.words import Word, words_of
 from btg_seq2seq.training.phrase_pairs.consistent import PhrasePair, consistent_pairs
 from btg_seq2seq.training.phrase_pairs.split import random_split
+from btg_seq2seq.training.phrase_pairs.taught import taught_pairs
 from btg_seq2seq.training.phrase_pairs.word_alignment import fast_align
 
-Method = Literal["trivial", "fast-align"]
+Method = Literal["trivial", "fast-align", "teacher"]
 LONGEST = 7  # words of a phrase, as is usual for phrase tables, unless the caller has a limit
 
 
@@ -26,10 +27,11 @@ def phrase_bitext(
 
     Args:
         bitext: sentence pairs.
-        method: ``trivial`` cuts at random, ``fast-align`` finds phrases by word alignments.
-        most: most phrases of a sentence cut at random.
+        method: ``trivial`` cuts at random, ``fast-align`` finds phrases by word alignments,
+            ``teacher`` draws derivations of the lexical teacher.
+        most: most phrases into which a sentence is cut at random or by the teacher.
         seed: seed of the random cuts.
-        longest: most words of a phrase that is found by word alignments, on both sides.
+        longest: most words of a phrase that is not cut at random, on both sides.
     """
     sides = [list(map(words_of, side)) for side in (bitext.source, bitext.target)]
     if method == "trivial":
@@ -38,6 +40,8 @@ def phrase_bitext(
             random_split(len(source), len(target), most, random)
             for source, target in zip(*sides, strict=True)
         )
+    elif method == "teacher":
+        found = taught_pairs(bitext.source, bitext.target, most, longest, seed)
     else:
         texts = [
             [_texts(text, words) for text, words in zip(lines, side, strict=True)]

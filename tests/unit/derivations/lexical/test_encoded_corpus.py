@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
@@ -15,7 +16,7 @@ def test_tokens_without_frame_and_fenceposts_between_words():
     tokenizer = train_tokenizer("bpe", SOURCE + TARGET, 300)
     data = encode_bitext(Bitext(SOURCE, TARGET), tokenizer)
     table = unit_table(tokenizer)
-    corpus = unit_corpus(data, tokenizer, table)
+    corpus = unit_corpus(data, tokenizer, table, in_tokens=True)
     for side, texts in ((corpus.source, SOURCE), (corpus.target, TARGET)):
         plain = tokenizer(texts, add_special_tokens=False)["input_ids"]
         assert side.tokens.tolist() == plain[0]
@@ -24,6 +25,24 @@ def test_tokens_without_frame_and_fenceposts_between_words():
         assert " ".join(words).replace(" ,", ",") == texts[0]
     in_tokens = unit_corpus(data, tokenizer, None)
     assert in_tokens.source.units.tolist() == [len(corpus.source.tokens)]
+
+
+def test_words_are_translated_as_a_whole():
+    """Their tokens are of no interest to the tables."""
+    texts = ["unbelievable words, words", "words"]
+    tokenizer = train_tokenizer("bpe", [*texts, *SOURCE, *TARGET], 300)
+    data = encode_bitext(Bitext(texts, texts), tokenizer)
+    table = unit_table(tokenizer)
+    corpus, in_tokens = (
+        unit_corpus(data, tokenizer, table, in_tokens=one) for one in (False, True)
+    )
+    for side, split in ((corpus.source, in_tokens.source), (corpus.target, in_tokens.target)):
+        assert side.tokens.tolist() == [0, 1, 2, 1, 1]
+        assert side.units.tolist() == split.units.tolist() == [4, 1]
+        assert side.fenceposts(0).tolist() == [0, 1, 2, 3, 4]
+        assert len(split.tokens) > 5
+    without = unit_corpus(data, tokenizer, None)
+    assert without.source.units.tolist() == np.diff(in_tokens.source.ends).tolist()
 
 
 @pytest.mark.parametrize("kind", ["word", "bpe", "unigram"])

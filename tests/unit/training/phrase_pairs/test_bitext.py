@@ -13,7 +13,7 @@ PAIRS = Bitext(
 )
 
 
-@pytest.mark.parametrize("method", ["trivial", "fast-align"])
+@pytest.mark.parametrize("method", ["trivial", "fast-align", "teacher"])
 def test_phrases_are_parts_of_the_sentences(method):
     found = phrase_bitext(PAIRS, method, most=3)
     assert len(found) > 5
