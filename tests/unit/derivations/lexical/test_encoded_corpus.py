@@ -29,7 +29,7 @@ def test_tokens_without_frame_and_fenceposts_between_words():
 
 def test_words_are_translated_as_a_whole():
     """Their tokens are of no interest to the tables."""
-    texts = ["unbelievable words, words", "words"]
+    texts = ["unbelievable words believe words", "words"]
     tokenizer = train_tokenizer("bpe", [*texts, *SOURCE, *TARGET], 300)
     data = encode_bitext(Bitext(texts, texts), tokenizer)
     table = unit_table(tokenizer)
