@@ -65,11 +65,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _settings(options: Namespace) -> LexicalSettings:
-    wanted = options.max_segments
-    if options.segments is not None:
-        wanted = max(wanted, options.segments)
     return LexicalSettings(
-        max_segments=wanted,
+        max_segments=options.max_segments,
         max_phrase_length=options.max_phrase_length,
         max_units=options.max_units,
         segment_rate=options.segment_rate,
@@ -86,14 +83,19 @@ def _write_pairs(
         task = bar.add_task("writing", total=len(parsed))
         for position, pair in enumerate(parsed):
             if pair.derivation is None and pair.source.strip() and pair.text.strip():
-                too_long.say(
-                    f"line {position + 1}: no derivation: a side has more than --max-units "
-                    f"{options.max_units} words"
-                )
+                too_long.say(f"line {position + 1}: no derivation: {_reason(parsed, position)}")
             aligned = AlignedPair(position + 1, pair, parsed.pharaoh(position))
             output.write(output_format.lines(aligned))
             bar.advance(task)
     too_long.close()
+
+
+def _reason(parsed: ParsedBitext, position: int) -> str:
+    most = parsed.teacher.settings.max_units
+    sides = (parsed.teacher.corpus.source, parsed.teacher.corpus.target)
+    if max(int(side.units[position]) for side in sides) > most:
+        return f"a side has more than --max-units {most} words"
+    return "too many of its phrases may be translations of each other, as where words repeat"
 
 
 def _write_table(parsed: ParsedBitext, output: Output, messages: Messages) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from btg_seq2seq.checks import whole
 from btg_seq2seq.derivations.derivation import Derivation
 from btg_seq2seq.derivations.lexical import (
     LexicalSettings,
@@ -23,7 +24,7 @@ from btg_seq2seq.derivations.lexical import (
 )
 from btg_seq2seq.derivations.lexical.kernels.corpus_kernels import EMPTY
 from btg_seq2seq.derivations.lexical.kernels.phrase_kernels import link_matrices
-from btg_seq2seq.derivations.lexical.teacher import Track, untracked
+from btg_seq2seq.derivations.lexical.teacher import Track, untracked, used_pairs
 from btg_seq2seq.derivations.lexical.word_links import WordLinks
 from btg_seq2seq.text.words import words_of
 from btg_seq2seq.translation.alignment import aligned
@@ -113,7 +114,9 @@ class ParsedBitext:
 
     @cached_property
     def _word_links(self) -> WordLinks:
-        return WordLinks.estimate(self.teacher.corpus, self.teacher.tables)
+        corpus = self.teacher.corpus
+        used = used_pairs(corpus, self.teacher.settings)  # those that the tables know
+        return WordLinks.estimate(corpus.only(used), self.teacher.tables)
 
     @cached_property
     def _words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -150,13 +153,17 @@ def biparse(
     Args:
         sources, targets: the bitext, line by line.
         settings: settings of the lexical teacher.
-        segments: phrases per sentence pair. By default, the most probable number.
+        segments: phrases per sentence pair, also more than ``settings.max_segments``. By default,
+            the most probable number.
         threads: threads that share the work.
         cache: directory for results; an interrupted call goes on from there.
         track: iterates over parts of the work and shows the progress.
     """
     check_pairs(sources, targets)
     settings = settings or LexicalSettings(draws=0)
+    if segments is not None:
+        whole("segments", segments, least=1)
+        settings = replace(settings, max_segments=max(settings.max_segments, segments))
     corpus = UnitCorpus.of_text(sources, targets)
     teacher = LexicalTeacher.learn(corpus, settings, threads=threads, cache=cache, track=track)
     return ParsedBitext(sources, targets, teacher, teacher.teach(track), segments)

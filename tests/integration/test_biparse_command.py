@@ -1,6 +1,7 @@
 """``btg biparse`` as a user types it."""
 
 import json
+from random import Random
 
 import pytest
 
@@ -87,3 +88,15 @@ def test_files_of_different_lengths(files, capsys):
     status, _, err = biparse(capsys, "text.en", "short.de")
     assert status == 1
     assert "short.de" in err
+
+
+def test_the_reason_is_right(tmp_path, monkeypatch, capsys):
+    """Words that repeat make so many phrase pairs likely that none of them can be left out."""
+    monkeypatch.chdir(tmp_path)
+    random = Random(1)
+    for name in ("text.en", "text.de"):
+        write_lines(name, [" ".join(random.choices("abcdefgh", k=60)) for _ in range(2)])
+    _, lines, err = biparse(capsys, "text.en", "text.de")
+    assert lines == ["", ""]
+    assert "line 1: no derivation: too many of its phrases" in err
+    assert "--max-units" not in err

@@ -31,12 +31,12 @@ from btg_seq2seq.grammar import truncated_geometric
 from btg_seq2seq.grammar.descent import Chooser
 
 T = TypeVar("T")
-RANGE = 256  # sentence pairs
+RANGE = 64  # sentence pairs; an interruption waits for those that have begun
 SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
 # Phrase pairs are learned from sentence pairs of up to this many pairs of units, and from longer
-# ones as long as there are fewer than LEARNED_PAIRS.
-LEARNED_SIZE, LEARNED_PAIRS = 256, 4000
-VERSION = 5  # of the computation: kept results of another are not used
+# ones as long as the squares of these numbers, which is what charts cost, do not add up to more.
+LEARNED_SIZE, LEARNED_WORK = 256, 4000 * 256**2
+VERSION = 6  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):
@@ -95,7 +95,8 @@ class LexicalTeacher:
         directory = cache if tables is None else None
         kept = Cache(directory, [VERSION, corpus.digest(), asdict(settings)])
         if tables is None:
-            tables = _kept_tables(corpus, settings, kept, track)
+            short = corpus.only(used_pairs(corpus, settings))
+            tables = _kept_tables(short, settings, kept, track)
         teacher = cls(
             corpus,
             settings,
@@ -119,8 +120,7 @@ class LexicalTeacher:
     @cached_property
     def _is_used(self) -> NDArray[np.bool_]:
         """Mask of the sentence pairs that get derivations."""
-        units = np.stack([self.corpus.source.units, self.corpus.target.units])
-        return np.asarray((units.min(0) > 0) & (units.max(0) <= self.settings.max_units))
+        return used_pairs(self.corpus, self.settings)
 
     @cached_property
     def _is_learned(self) -> NDArray[np.bool_]:
@@ -128,8 +128,10 @@ class LexicalTeacher:
 
         Long ones cost most and say least, so they are left out where there are enough others.
         """
-        sizes = self.corpus.source.units * self.corpus.target.units
-        bound = max(LEARNED_SIZE, int(np.sort(sizes)[:LEARNED_PAIRS][-1:].sum()))
+        sizes = np.where(self._is_used, self.corpus.source.units * self.corpus.target.units, 0)
+        ordered = np.sort(sizes)
+        affordable = ordered[np.cumsum(ordered.astype(np.float64) ** 2) <= LEARNED_WORK]
+        bound = max(LEARNED_SIZE, int(affordable[-1:].sum()))
         return np.asarray(self._is_used & (sizes <= bound))
 
     @cached_property
@@ -299,6 +301,12 @@ class LexicalTeacher:
             counts[:, draw] = torch.where(possible > 1, chosen, possible).numpy()
             uniforms[:, draw] = noise.uniforms(_TREE, most).numpy()
         return counts, uniforms
+
+
+def used_pairs(corpus: UnitCorpus, settings: LexicalSettings) -> NDArray[np.bool_]:
+    """Mask of the sentence pairs that are neither empty nor too long on a side, ``[sentences]``."""
+    units = np.stack([corpus.source.units, corpus.target.units])
+    return np.asarray((units.min(0) > 0) & (units.max(0) <= settings.max_units))
 
 
 _NO_EXPECTED = np.zeros(0, np.float32)

@@ -80,6 +80,19 @@ class UnitSide:
             [line[word.start : word.stop] for word in words_of(line)] for line in lines
         )
 
+    def only(self, chosen: NDArray[np.bool_]) -> UnitSide:
+        """The same with nothing in all other sentences than the chosen ones, ``[sentences]``."""
+        tokens, posts = np.diff(self.ends), np.diff(self.post_ends)
+        is_first = np.zeros(len(self.posts), np.bool_)
+        is_first[self.post_ends[:-1]] = True
+        return UnitSide(
+            self.tokens[np.repeat(chosen, tokens)],
+            np.cumsum([0, *(tokens * chosen)]),
+            self.posts[np.repeat(chosen, posts) | is_first],
+            np.cumsum([0, *np.where(chosen, posts, 1)]),
+            self.stops & chosen,
+        )
+
     def __len__(self) -> int:
         return len(self.ends) - 1
 
@@ -110,6 +123,10 @@ class UnitCorpus:
     def of_text(cls, source: Iterable[str], target: Iterable[str]) -> UnitCorpus:
         """Pack plain text, line by line."""
         return cls(UnitSide.of_text(source), UnitSide.of_text(target))
+
+    def only(self, chosen: NDArray[np.bool_]) -> UnitCorpus:
+        """The same with nothing in all other sentence pairs than the chosen ones."""
+        return UnitCorpus(self.source.only(chosen), self.target.only(chosen))
 
     def __len__(self) -> int:
         return len(self.source)

@@ -111,3 +111,17 @@ def test_what_is_no_bitext_is_refused():
         biparse(["a"], ["b", "c"])
     with pytest.raises(UserError, match="not one string"):
         biparse("a", "b")
+
+
+def test_more_phrases_than_the_settings_allow():
+    found = biparse(SOURCES, TARGETS, segments=5)
+    assert {pair.derivation.tree.segments for pair in found} == {5}
+    with pytest.raises(UserError, match="segments must be 1 or more, not 0"):
+        biparse(SOURCES, TARGETS, segments=0)
+
+
+def test_lines_that_are_too_long_have_no_links():
+    found = biparse([*SOURCES, "dog " * 90], [*TARGETS, "Hund " * 90])
+    assert found[len(SOURCES)].derivation is None
+    assert found.pharaoh(len(SOURCES)) == ""
+    assert found.pharaoh(0)

@@ -368,7 +368,7 @@ def test_long_pairs_learn_from_short_ones(monkeypatch):
     """Recurring phrase pairs come from short sentence pairs, and are looked for in long ones."""
     corpus = toy_corpus(80)
     monkeypatch.setattr(module, "LEARNED_SIZE", 6)
-    monkeypatch.setattr(module, "LEARNED_PAIRS", 2)
+    monkeypatch.setattr(module, "LEARNED_WORK", 2 * 6**2)
     teacher = LexicalTeacher.learn(corpus, SETTINGS)
     sizes = corpus.source.units * corpus.target.units
     assert (sizes[teacher._is_used] > 6).any()
@@ -381,5 +381,14 @@ def test_long_pairs_learn_from_short_ones(monkeypatch):
         i, k, a, c = counts.cells[place]
         score = phrase_score(teacher, sentences[place], i, k, a, c)
         assert np.isfinite(score)
-    monkeypatch.setattr(module, "LEARNED_PAIRS", len(corpus))
+    monkeypatch.setattr(module, "LEARNED_WORK", len(corpus) * sizes.max() ** 2)
     assert LexicalTeacher.learn(corpus, SETTINGS)._is_learned.sum() == teacher._is_used.sum()
+
+
+def test_tables_know_nothing_of_pairs_that_are_too_long():
+    """A line of 200,000 words would need more memory than there is."""
+    lines = ["a b", "b", "a b c " * 70_000]
+    teacher = LexicalTeacher.learn(UnitCorpus.of_text(lines, lines), SETTINGS)
+    assert len(teacher.tables.source_words) == 2
+    assert teacher.teach().best_derivation(1) is not None
+    assert teacher.teach().best_derivation(2) is None

@@ -55,3 +55,19 @@ def test_sentences_that_end_in_punctuation():
     assert UnitCorpus(plain, plain).digest() != UnitCorpus(plain, marked).digest()
     with pytest.raises(ValueError, match="1 sentences but 2 last units"):
         UnitSide.of([[1]], [[0, 1]], [True, False])
+
+
+def test_only_some_sentences():
+    corpus = UnitCorpus.of_text(["a b .", "c", "", "a ."], ["x", "y z", "x .", "x ."])
+    found = corpus.only(np.array([True, False, False, True]))
+    for side, expected in (
+        (found.source, ["a b .", "", "", "a ."]),
+        (found.target, ["x", "", "", "x ."]),
+    ):
+        plain = UnitSide.of_text(expected)
+        assert side.units.tolist() == plain.units.tolist()
+        assert side.ends.tolist() == plain.ends.tolist()
+        assert side.posts.tolist() == plain.posts.tolist()
+        assert side.post_ends.tolist() == plain.post_ends.tolist()
+        assert side.stops.tolist() == plain.stops.tolist()
+    assert len(corpus.only(np.zeros(4, np.bool_)).source.tokens) == 0
