@@ -24,7 +24,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.text.tokenizers import ESCAPE, WORD_START
 from btg_seq2seq.text.words import JOINER as ZERO_WIDTH_JOINER
-from btg_seq2seq.text.words import Kind, kind_of
+from btg_seq2seq.text.words import STACKERS, Kind, kind_of
 
 # The start of a token, in the two low bits of its entry.
 BEGINS = 0  # punctuation, unspaced scripts, special tokens: begins a unit
@@ -215,7 +215,7 @@ def _end(content: bytes) -> int:
     if content in JOINER_ENDS:
         return JOINER
     text = content.decode(errors="ignore")
-    if text.endswith((ZERO_WIDTH_JOINER, ESCAPE)):
+    if text.endswith((ZERO_WIDTH_JOINER, ESCAPE, *STACKERS)):
         return JOINER
     if not text or not content.endswith(text[-1].encode()):
         return LETTER  # what precedes the end may be one

@@ -26,11 +26,18 @@ UNSPACED = (
     (0xFF66, 0xFF9F),
     (0x20000, 0x3FFFF),
 )
-SPACING_MARKS = "\u0e33\u0eb3"  # am of Thai and Lao: letters to Unicode, but never without one
+# Letters to Unicode, but never without one before them: am of Thai and Lao, and the voicing marks
+# of halfwidth kana.
+SPACING_MARKS = "\u0e33\u0eb3\uff9e\uff9f"
+STACKERS = "\u17d2\u1039"  # of Khmer and Myanmar: the next consonant is written below the last
+ZERO_WIDTH_SPACE = "\u200b"
 UNREADABLE = "\ufffd"  # stands for bytes that are no character
-NON_JOINER, JOINER = "\u200c", "\u200d"  # within words of Persian, Indic scripts and emoji
+JOINER = "\u200d"  # within words of Indic scripts and emoji
 SKIN_TONES = range(0x1F3FB, 0x1F400)  # change the emoji before them
 REGIONAL_INDICATORS = range(0x1F1E6, 0x1F200)  # two of these letters are a flag
+
+
+_BEFORE: dict[Kind, str] = {"other": JOINER, "unspaced": STACKERS}  # what follows is one with it
 
 
 class Word(NamedTuple):
@@ -47,8 +54,10 @@ def kind_of(character: str) -> Kind:
     if character.isspace():
         return "space"
     code = ord(character)
-    is_joiner = character in (NON_JOINER, JOINER) or code in SKIN_TONES
-    if is_joiner or character in SPACING_MARKS or unicodedata.category(character)[0] == "M":
+    category = unicodedata.category(character)
+    # Joiners, soft hyphens, tags of flags and whatever else is invisible belong to their neighbour.
+    is_invisible = category == "Cf" and character != ZERO_WIDTH_SPACE
+    if is_invisible or code in SKIN_TONES or character in SPACING_MARKS or category[0] == "M":
         return "mark"
     if not character.isalnum() and character != "_" and code not in REGIONAL_INDICATORS:
         return "other"
@@ -67,7 +76,7 @@ def words_of(text: str) -> list[Word]:
         elif kind == "mark" or (kind == "word" and previous != "word"):
             words.append(Word(position, position + 1, previous == "space"))
             kind = "word"
-        elif kind == "word" or (kind == previous == "other" and text[position - 1] == JOINER):
+        elif kind == "word" or (kind == previous and text[position - 1] in _BEFORE.get(kind, "")):
             words[-1] = words[-1]._replace(stop=position + 1)
         elif kind != "space":
             words.append(Word(position, position + 1, previous == "space"))

@@ -112,6 +112,11 @@ def test_scripts_without_spaces_keep_their_tokens():
     assert units(tokenizer, "我们看 漢字ไทย") == ["▁我们", "看", "▁漢", "字", "ไทย"]
 
 
+def test_stacked_consonants_stay_together():
+    tokenizer = train_tokenizer("bpe", ["ស ្ ត រ ី"] * 9, 330)
+    assert units(tokenizer, "ស្ត្រី ស") == ["▁ស្ត្រី", "▁ស"]
+
+
 def test_bytes_of_a_character_stay_together():
     tokenizer = TOKENIZERS["bpe"]
     assert units(tokenizer, "龘龘") == ["▁<0xE9><0xBE><0x98>", "<0xE9><0xBE><0x98>"]
