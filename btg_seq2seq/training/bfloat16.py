@@ -1,4 +1,4 @@
-"""Whether bfloat16 is fast on this processor: measured, since few of its names tell.
+"""A notice where bfloat16 is slow: it is measured, since few names of processors tell.
 
 Processors without instructions for it emulate it, slower than float32.
 """

@@ -1,4 +1,4 @@
-"""What a model has learned so far, noted in its configuration."""
+"""Notes in the configuration of a model about what it has learned so far."""
 
 from __future__ import annotations
 
