@@ -9,6 +9,7 @@ from btg_seq2seq.lazy import lazy_names
 if TYPE_CHECKING:
     from btg_seq2seq.model.config import BTGSeq2SeqConfig
     from btg_seq2seq.model.transducer import BTGSeq2Seq
+    from btg_seq2seq.recombination.lexical import recombine
     from btg_seq2seq.translation.biparse import biparse
     from btg_seq2seq.translation.rules.rules import Rule
     from btg_seq2seq.translation.translation import Translation
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-__all__ = ["BTGSeq2Seq", "BTGSeq2SeqConfig", "Rule", "Translation", "Translator", "biparse"]
+__all__ = [
+    "BTGSeq2Seq",
+    "BTGSeq2SeqConfig",
+    "Rule",
+    "Translation",
+    "Translator",
+    "biparse",
+    "recombine",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -27,5 +36,6 @@ __getattr__, __dir__ = lazy_names(
         "Translation": "translation.translation",
         "Translator": "translation.translator",
         "biparse": "translation.biparse",
+        "recombine": "recombination.lexical",
     },
 )

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 OUTPUTS = ("--output-source", "--output-target")
 LEXICAL = "--lexical"
-SUBWORDS = (
-    4000  # of the tokenizer that is trained without a model: pieces, where there are no spaces
-)
 
 DESCRIPTION = """Make new sentence pairs by swapping the aligned phrases of a bitext. The result is
 plain text, one sentence per line, for any toolkit. A model finds the phrases: btg augment MODEL
@@ -99,12 +96,10 @@ def _by_model(options: Namespace, bitext: Bitext, messages: Messages) -> Derived
 def _lexical(options: Namespace, bitext: Bitext, messages: Messages) -> Derived:
     """The derivations of the lexical teacher, with a tokenizer trained on the bitext."""
     silence_libraries(options.quiet)
-    from btg_seq2seq.recombination.lexical import lexical_derivations
-    from btg_seq2seq.text import encode_bitext, train_tokenizer
+    from btg_seq2seq.recombination.lexical import encoded, lexical_derivations
     from btg_seq2seq.text.units import unit_table
 
-    tokenizer = train_tokenizer("bpe", [*bitext.source, *bitext.target], SUBWORDS)
-    examples = encode_bitext(bitext, tokenizer)
+    examples, tokenizer = encoded(bitext)
     messages.say(examples.summary())
     threads = options.threads or os.cpu_count() or 1
     track = tracker(options.quiet)

@@ -1,6 +1,8 @@
-"""Derivations for recombination without a model: those of the lexical teacher."""
+"""Recombination without a model: phrases are those of the lexical teacher."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 from transformers import PreTrainedTokenizerBase
 
@@ -8,9 +10,60 @@ from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.lexical import LexicalSettings, LexicalTeacher
 from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
 from btg_seq2seq.derivations.lexical.teacher import Track, untracked
+from btg_seq2seq.errors import UserError
+from btg_seq2seq.recombination.augment import augment
+from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
+from btg_seq2seq.recombination.settings import RecombinationSettings
+from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 from btg_seq2seq.text.batches import EncodedBitext
 from btg_seq2seq.text.frames import Frames
-from btg_seq2seq.text.units import unit_table
+from btg_seq2seq.text.units import continuing_tokens, unit_table
+
+SUBWORDS = 4000  # of a tokenizer for the bitext alone: pieces, where there are no spaces
+
+
+def recombine(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    count: int | None = None,
+    *,
+    settings: RecombinationSettings | None = None,
+    exclude: Collection[str] = (),
+    seed: int = 0,
+    threads: int = 1,
+    track: Track = untracked,
+) -> list[tuple[str, str]]:
+    """Make new sentence pairs by swapping aligned phrases of a bitext, without a model.
+
+    Args:
+        sources, targets: the bitext, line by line.
+        count: most pairs, by default as many as are given. There may be fewer.
+        settings: settings of recombination.
+        exclude: sources that must not be made, such as those of test sets.
+        seed: seed of all random choices.
+        threads: threads that share the search for phrases.
+        track: iterates over parts of the work and shows the progress.
+    """
+    if len(sources) != len(targets):
+        raise UserError(f"{len(sources)} sources but {len(targets)} targets")
+    bitext = Bitext([*sources], [*targets])
+    examples, tokenizer = encoded(bitext)
+    derivations = lexical_derivations(examples, tokenizer, threads=threads, track=track)
+    recombiner = Recombiner(
+        derivations,
+        examples,
+        settings or RecombinationSettings(),
+        HeldOut([*exclude], tokenizer),
+        continuing_tokens(tokenizer),
+        unit_table(tokenizer),
+    )
+    return augment(recombiner, tokenizer, len(bitext) if count is None else count, seed).pairs
+
+
+def encoded(bitext: Bitext) -> tuple[EncodedBitext, PreTrainedTokenizerBase]:
+    """Encode a bitext with a tokenizer that is trained on it."""
+    tokenizer = train_tokenizer("bpe", [*bitext.source, *bitext.target], SUBWORDS)
+    return encode_bitext(bitext, tokenizer), tokenizer
 
 
 def lexical_derivations(

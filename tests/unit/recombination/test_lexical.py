@@ -1,5 +1,8 @@
 """Recombination without a model: derivations of the lexical teacher, in units of a tokenizer."""
 
+from checks import refused
+
+from btg_seq2seq import recombine
 from btg_seq2seq.recombination.lexical import lexical_derivations
 from btg_seq2seq.text import encode_bitext, train_tokenizer
 from btg_seq2seq.text.units import fenceposts_of, unit_table
@@ -20,3 +23,15 @@ def test_derivations_cover_every_sentence():
         target = fenceposts_of(table, examples.target[position][:-1])
         assert max(stop for _, stop, _, _ in phrases) == len(source) - 1
         assert phrases[-1][3] == len(target) - 1
+
+
+def test_new_pairs_from_text():
+    bitext = tiny_bitext("train", 60)
+    sources, targets = bitext.source, bitext.target
+    found = recombine(sources, targets, 20)
+    assert 0 < len(found) <= 20
+    assert not {source for source, _ in found} & {*sources}
+    excluded = found[0][0]
+    assert excluded not in {one for one, _ in recombine(sources, targets, exclude=[excluded])}
+    with refused("1 sources but 2 targets"):
+        recombine(["a"], ["b", "c"])
