@@ -43,6 +43,7 @@ STARTS: dict[Kind, int] = {
     "mark": CONTINUES,
     "other": BEGINS,
 }
+WORD_END = "</w>"  # of byte pairs as first published
 UNKNOWN_PART = b"\x80"  # an unknown token may be a part of a word: treated as an inner byte
 JOINER_ENDS = (b"\x8d", b"\x80\x8d")  # last bytes of a zero-width joiner
 
@@ -65,7 +66,8 @@ def unit_table(tokenizer: PreTrainedTokenizerBase) -> Tensor:
 def marks_words(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Return whether the tokens of a tokenizer show where words begin."""
     vocabulary = tokenizer.get_vocab()
-    if _is_byte_level(vocabulary) or _has_mark(tokenizer, vocabulary) or _glues(vocabulary):
+    marked = _has_mark(tokenizer, vocabulary) or _ends_words(vocabulary) or _glues(vocabulary)
+    if marked or _is_byte_level(vocabulary):
         return True
     return len(tokenizer.tokenize("words")) == 1
 
@@ -152,6 +154,10 @@ def _contents(
         yield from texts
         if any(not text.startswith(b" ") for _, text in texts):  # else all tokens are words
             yield from ((vocabulary[token], UNKNOWN_PART) for token in _unknown(tokenizer))
+    elif _ends_words(vocabulary):  # a space follows the last token of a word
+        for token, number in tokens:
+            inside = token.removesuffix(WORD_END)
+            yield number, (inside if inside == token else f"{inside} ").encode(errors="replace")
     elif _glues(vocabulary):
         for token, number in tokens:
             inside = token.removeprefix("##")
@@ -181,6 +187,10 @@ def _is_byte_level(vocabulary: Iterable[str]) -> bool:
 def _has_mark(tokenizer: PreTrainedTokenizerBase, vocabulary: Iterable[str]) -> bool:
     special = {*tokenizer.all_special_tokens}
     return any(token.startswith(WORD_START) for token in vocabulary if token not in special)
+
+
+def _ends_words(vocabulary: Iterable[str]) -> bool:
+    return any(token.endswith(WORD_END) for token in vocabulary)
 
 
 def _glues(vocabulary: Iterable[str]) -> bool:

@@ -29,7 +29,8 @@ def test_all_before_a_long_line_is_translated(run, options):
     source = write("in.txt", "the dog", "the", LONG, "the dog")
     status, output, errors = run("translate", source, *options, *SHORT)
     assert (status, len(output)) == (1, 2)
-    assert f"btg translate: in.txt: line 3: it {REFUSED} max_length: 'the the the" in errors
+    refused = f"btg translate: in.txt: line 3: it {REFUSED} max_length (--max-length): 'the the the"
+    assert refused in errors
     given = Path(source).read_bytes()
     status, again, errors = run("translate", *options, *SHORT, stdin=given)
     assert (status, again) == (1, output)

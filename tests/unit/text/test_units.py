@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from btg_seq2seq.text import load_tokenizer, train_tokenizer
@@ -127,6 +127,22 @@ def test_a_tokenizer_of_bytes_keeps_them_but_cuts_no_character():
     tokenizer = ByT5Tokenizer()
     assert units(tokenizer, "aé b") == ["a", "Ã©", " ", "b"]
     assert not marks_words(tokenizer)
+
+
+def test_marks_at_the_ends_of_words():
+    model = models.BPE(unk_token="<unk>", end_of_word_suffix="</w>")
+    inner = Tokenizer(model)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.BpeTrainer(
+        vocab_size=30, end_of_word_suffix="</w>", special_tokens=["<unk>"], show_progress=False
+    )
+    inner.train_from_iterator(["he arrived , at the store ."] * 5, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>")
+    assert marks_words(tokenizer)
+    found = units(tokenizer, "he arrived, at store.")
+    assert found == ["he</w>", "arrived</w>", ",</w>", "at</w>", "store</w>", ".</w>"]
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer("he arrived, at store.")["input_ids"])
+    assert len(tokens) > len(found)  # words are cut into tokens
 
 
 def test_other_families(tmp_path):
