@@ -32,8 +32,8 @@ TASKS = (
         config="en-ja.yaml",
         paper_table="not in the paper",
         tokenize="none",
-        origin="github.com/odashi/small_parallel_enja (CC BY): 10,000 pairs of its "
-        "training set as train.en and train.ja, its dev and test sets as dev.* and test.*",
+        origin="github.com/odashi/small_parallel_enja (CC BY): train.en.000 and train.ja.000 as "
+        "train.en and train.ja, dev.* and test.* as they are",
         preprocessing="none; both sides are lower-cased and tokenised with spaces as published",
     ),
 )
