@@ -19,7 +19,8 @@ MODES = {"flat": "flat (BTG-1)", "cky": "cky (BTG-N)", "rescored": "rescored"}
 INTRODUCTION = """# Results
 
 `btg reproduce` trains every system of a task with the same backbone, optimiser and number of steps,
-chooses decoding settings on the dev set, and then translates the test set once. `make results`
+chooses decoding settings on the dev set, and then translates the test set once. Systems that learn
+phrase pairs before sentences do so in further steps, which the tables name first. `make results`
 writes this page from the files in [docs/results](results); nothing here is typed by hand.
 
 Scores of several seeds are means, with the lowest and the highest in brackets. p is the value of
