@@ -41,6 +41,11 @@ class System:
 
 PLAIN = {"objective.flat_weight": 1.0, "objective.teacher": "none", "recombination.start": None}
 _UNTAUGHT = {"objective.teacher": "none", "recombination.start": None}
+_TAUGHT = {
+    "objective.estimator": "robust",
+    "objective.teacher": "lexical",
+    "objective.flat_steps": 0,
+}
 _BTG = {"flat": "BTG-1", "cky": "BTG-N"}
 
 SYSTEMS: Named[System] = Named("system")
@@ -86,34 +91,20 @@ for _system in (
     System(
         "taught",
         "BTG, lexical teacher",
-        {
-            "objective.estimator": "robust",
-            "objective.teacher": "lexical",
-            "objective.flat_steps": 0,
-            "recombination.start": None,
-        },
+        {**_TAUGHT, "recombination.start": None},
         paper=_BTG,
     ),
     System(
         "taught-phrases",
         "BTG, lexical teacher, + its phrase pairs",
-        {
-            "objective.estimator": "robust",
-            "objective.teacher": "lexical",
-            "objective.flat_steps": 0,
-            "recombination.start": None,
-        },
+        {**_TAUGHT, "recombination.start": None},
         phrase_pairs="teacher",
         paper=_BTG,
     ),
     System(
         "recombined",
         "BTG, lexical teacher and recombination",
-        {
-            "objective.estimator": "robust",
-            "objective.teacher": "lexical",
-            "objective.flat_steps": 0,
-        },
+        _TAUGHT,
         recombines_from=0.5,
         paper=_BTG,
     ),

@@ -91,7 +91,7 @@ def test_files_of_different_lengths(files, capsys):
 
 
 def test_the_reason_is_right(tmp_path, monkeypatch, capsys):
-    """Words that repeat make so many phrase pairs likely that none of them can be left out."""
+    """Where words repeat, too many phrase pairs are likely, and none can be left out."""
     monkeypatch.chdir(tmp_path)
     random = Random(1)
     for name in ("text.en", "text.de"):
