@@ -70,7 +70,7 @@ def measure(paths: Sequence[str], steps: int, most: int | None) -> tuple[int, fl
     data = encode(bitext, tokenizer, frames, config.data.max_length, "skip", units)
     corpus = unit_corpus(data, tokenizer, units)
     epoch = epoch_seconds(model, data, config, steps)
-    settings = teacher_settings(config, model, EPOCHS)
+    settings = teacher_settings(config, model, EPOCHS, len(data))
     # Compiling is not counted: it happens once per machine.
     LexicalTeacher.learn(UnitCorpus.of_text(["a b", "b"], ["c d", "d"]), settings).teach()
 

@@ -3,6 +3,7 @@
 import json
 
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import (
     M2M100Tokenizer,
     MarianTokenizer,
@@ -10,6 +11,7 @@ from transformers import (
     MBartTokenizer,
     NllbTokenizer,
     PreTrainedTokenizer,
+    PreTrainedTokenizerFast,
 )
 
 from btg_seq2seq.text import add_segment_tokens
@@ -32,6 +34,18 @@ def multilingual(name):
         tokenizer = kind(vocab=vocabulary, src_lang="en_XX", tgt_lang="de_DE")
     add_segment_tokens(tokenizer)
     return tokenizer
+
+
+def end_marking_tokenizer(sentences, size):
+    """Byte pairs as first published: a mark ends every word."""
+    model = models.BPE(unk_token="<unk>", end_of_word_suffix="</w>")
+    inner = Tokenizer(model)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, end_of_word_suffix="</w>", special_tokens=["<unk>"], show_progress=False
+    )
+    inner.train_from_iterator(sentences, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>")
 
 
 def trained_pieces(path, texts):

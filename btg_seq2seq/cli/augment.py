@@ -73,12 +73,12 @@ def _by_model(options: Namespace, bitext: Bitext, messages: Messages) -> Derived
     translator = load_translator(options, messages)
     from btg_seq2seq.recombination.collect import collect_derivations
     from btg_seq2seq.text.frames import Frames
-    from btg_seq2seq.text.units import continuing_tokens
+    from btg_seq2seq.text.units import word_joins
     from btg_seq2seq.training.data import encode
 
     deque(checked_pairs(translator, bitext, options), maxlen=0)
     model, tokenizer = translator.model, translator.tokenizer
-    continuing_tokens(tokenizer)  # refuses what does not mark words
+    word_joins(tokenizer)  # refuses what does not mark words
     longest = model.backbone.family.longest(model.backbone.model.config)
     examples = encode(bitext, tokenizer, Frames.of(tokenizer), longest, "skip")
     messages.say(examples.summary())
@@ -115,19 +115,11 @@ def _augment(
     derived: Derived,
 ) -> int:
     from btg_seq2seq.recombination.augment import augment
-    from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
-    from btg_seq2seq.text.units import continuing_tokens
+    from btg_seq2seq.recombination.recombine import Recombiner
 
     derivations, examples, tokenizer, table = derived
     wanted = examples.lines if options.count is None else options.count
-    recombiner = Recombiner(
-        derivations,
-        examples,
-        settings,
-        HeldOut(excluded, tokenizer),
-        continuing_tokens(tokenizer),
-        table,
-    )
+    recombiner = Recombiner.of_text(derivations, examples, tokenizer, settings, excluded, table)
     new = augment(recombiner, tokenizer, wanted, options.seed)
     if not new.pairs and new.unknown:
         raise UserError(

@@ -27,6 +27,7 @@ from btg_seq2seq.recombination.recombine import Recombiner, Tries
 from btg_seq2seq.recombination.settings import BOUNDARY_THRESHOLD, RecombinationConfig
 from btg_seq2seq.text import Collator, EncodedBitext
 from btg_seq2seq.text.batches import WINDOW_BATCHES
+from btg_seq2seq.text.units import WordJoins
 
 DERIVATIONS_FILE = "derivations.safetensors"
 COUNTS_FILE = "recombination.json"
@@ -39,7 +40,7 @@ class RecombinedBatches:
         config: when and how much.
         examples: the training set.
         excluded: sources, as ``input_ids``, that must never be made.
-        continuing: tokens within words, see ``text.units``.
+        joins: tokens within words, see ``text.units``.
         pad: the padding token.
         seed: of what is drawn.
         size: ``batch_size`` or ``batch_tokens`` of all processes together, as ``BucketSampler``
@@ -57,7 +58,7 @@ class RecombinedBatches:
         config: RecombinationConfig,
         examples: EncodedBitext,
         excluded: Container[Sequence[int]],
-        continuing: frozenset[int],
+        joins: WordJoins,
         pad: int,
         seed: int,
         size: Mapping[str, int],
@@ -74,7 +75,7 @@ class RecombinedBatches:
         self.size, self.accumulated = size, accumulated
         self.boundary_threshold = boundary_threshold
         self.processes, self.rank, self.track = processes, rank, track
-        self.excluded, self.continuing, self.unit_table = excluded, continuing, unit_table
+        self.excluded, self.joins, self.unit_table = excluded, joins, unit_table
         self.collate = Collator(pad)
         self.derivations: DerivationCorpus | None = None
         self.recombiner: Recombiner | None = None
@@ -130,7 +131,7 @@ class RecombinedBatches:
             self.examples,
             self.config.settings,
             self.excluded,
-            self.continuing,
+            self.joins,
             self.unit_table,
         )
 

@@ -12,12 +12,12 @@ from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
 from btg_seq2seq.derivations.lexical.teacher import Track, untracked
 from btg_seq2seq.errors import UserError
 from btg_seq2seq.recombination.augment import augment
-from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
+from btg_seq2seq.recombination.recombine import Recombiner
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 from btg_seq2seq.text.batches import EncodedBitext
 from btg_seq2seq.text.frames import Frames
-from btg_seq2seq.text.units import continuing_tokens, unit_table
+from btg_seq2seq.text.units import unit_table
 
 SUBWORDS = 4000  # of a tokenizer for the bitext alone: pieces, where there are no spaces
 
@@ -49,14 +49,9 @@ def recombine(
     bitext = Bitext([*sources], [*targets])
     examples, tokenizer = encoded(bitext)
     derivations = lexical_derivations(examples, tokenizer, threads=threads, track=track)
-    recombiner = Recombiner(
-        derivations,
-        examples,
-        settings or RecombinationSettings(),
-        HeldOut([*exclude], tokenizer),
-        continuing_tokens(tokenizer),
-        unit_table(tokenizer),
-    )
+    settings = settings or RecombinationSettings()
+    units = unit_table(tokenizer)
+    recombiner = Recombiner.of_text(derivations, examples, tokenizer, settings, [*exclude], units)
     return augment(recombiner, tokenizer, len(bitext) if count is None else count, seed).pairs
 
 

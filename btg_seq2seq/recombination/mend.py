@@ -17,6 +17,7 @@ from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.proposals import FARTHEST
 from btg_seq2seq.recombination.slots import PhraseUnits
 from btg_seq2seq.text.corpus_units import CorpusUnits
+from btg_seq2seq.text.units import NO_JOINS, WordJoins
 
 Phrases = Sequence[Sequence[int]]  # source start and stop, target start and stop; in target order
 Moves = dict[int, list[list[int]]]  # by sentence, its phrases with a boundary moved
@@ -26,15 +27,14 @@ def mended(
     derivations: DerivationCorpus,
     sides: tuple[CorpusUnits, CorpusUnits],
     sentences: Collection[int],
-    continuing: Collection[int] = frozenset(),
+    joins: WordJoins = NO_JOINS,
 ) -> DerivationCorpus:
     """Derivations in which these sentences have, if need be, boundaries moved.
 
-    ``sides`` are source and target. A boundary is never put before a token that may continue a
-    word, see ``continuing_tokens``; and no phrase gets longer than the longest that there is on its
-    side.
+    ``sides`` are source and target. A boundary is never put where it may cut a word, see
+    ``word_joins``; and no phrase gets longer than the longest that there is on its side.
     """
-    mending = _Mending(derivations, sides, frozenset(continuing))
+    mending = _Mending(derivations, sides, joins)
     mending.move_together(sentences)
     for sentence in sorted(sentences):
         mending.move_alone(sentence)
@@ -48,9 +48,9 @@ class _Mending:
         self,
         derivations: DerivationCorpus,
         sides: tuple[CorpusUnits, CorpusUnits],
-        continuing: frozenset[int],
+        joins: WordJoins,
     ) -> None:
-        self.sides, self.continuing = sides, continuing
+        self.sides, self.joins = sides, joins
         self.rows = [derivations.phrases(sentence) for sentence in range(len(derivations))]
         self.counts = Counter(
             phrase_pair
@@ -155,5 +155,5 @@ class _Mending:
             least = max(start + 1, stop - room, boundary - FARTHEST)
             most = min(stop - 1, start + room, boundary + FARTHEST)
             for new in range(least, most + 1):
-                if new != boundary and units[new][0] not in self.continuing:
+                if new != boundary and not self.joins.at(units, new):
                     yield boundary, new - boundary

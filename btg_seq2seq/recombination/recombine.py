@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from itertools import accumulate, pairwise
 from random import Random
@@ -27,7 +27,7 @@ from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.recombination.slots import ROOT, Part, Partners, PhraseUnits, suspicious
 from btg_seq2seq.text.batches import WINDOW_BATCHES, BucketSampler, EncodedBitext, Example
 from btg_seq2seq.text.corpus_units import CorpusUnits
-from btg_seq2seq.text.units import fenceposts_of
+from btg_seq2seq.text.units import NO_JOINS, WordJoins, fenceposts_of, word_joins
 
 Aligned = tuple[int, int, int]  # start and stop in the source, length in the target
 _TRIES = 10  # to recombine one sentence so that the result may be used
@@ -82,7 +82,7 @@ class Recombiner:
         settings: how to recombine.
         excluded: sources, as the ``input_ids`` of an example, that must never be made; see
             ``HeldOut``.
-        continuing: tokens within words, see ``continuing_tokens``: no word will be cut.
+        joins: tokens within words, see ``word_joins``: no word will be cut.
         unit_table: that of the model whose derivations these are; see ``text.units``.
 
     Attributes:
@@ -96,7 +96,7 @@ class Recombiner:
         examples: EncodedBitext,
         settings: RecombinationSettings | None = None,
         excluded: Container[Sequence[int]] = (),
-        continuing: Collection[int] = frozenset(),
+        joins: WordJoins = NO_JOINS,
         unit_table: Tensor | None = None,
     ) -> None:
         if len(derivations) != len(examples):
@@ -106,7 +106,7 @@ class Recombiner:
             )
         self.settings = settings or RecombinationSettings()
         self.examples, self.excluded = examples, excluded
-        self.continuing = frozenset(continuing)
+        self.joins = joins
         self.unit_table = None if unit_table is None else unit_table.cpu()
         self.sides = (
             CorpusUnits.of(examples.source, unit_table, prefix=derivations.prefix),
@@ -121,8 +121,22 @@ class Recombiner:
         self._longest_source, self._longest_target = examples.lengths.max(0).tolist()
         phrase_pairs = self._take(derivations)
         if wrong := suspicious(phrase_pairs, self.settings.rare):
-            phrase_pairs = self._take(mended(derivations, self.sides, wrong, self.continuing))
+            phrase_pairs = self._take(mended(derivations, self.sides, wrong, joins))
         self.partners = Partners(phrase_pairs, self.settings.overlap, self.settings.rare)
+
+    @classmethod
+    def of_text(
+        cls,
+        derivations: DerivationCorpus,
+        examples: EncodedBitext,
+        tokenizer: PreTrainedTokenizerBase,
+        settings: RecombinationSettings,
+        exclude: Sequence[str],
+        unit_table: Tensor | None,
+    ) -> Recombiner:
+        """Build it for what is read and written as text; ``exclude`` are sources."""
+        held_out, joins = HeldOut(exclude, tokenizer), word_joins(tokenizer)
+        return cls(derivations, examples, settings, held_out, joins, unit_table)
 
     def _check(self, derivations: DerivationCorpus) -> None:
         """Refuse derivations of other sentences, as far as can be seen."""
@@ -170,9 +184,9 @@ class Recombiner:
             leaves = phrases[part.first : part.stop]
             start, stop = min(leaf[0] for leaf in leaves), max(leaf[1] for leaf in leaves)
             first, last = leaves[0][2], leaves[-1][3]
-            edges = (source[start], target[first], *source[stop:][:1], *target[last:][:1])
             phrase_pair = tuple(source[start:stop]), tuple(target[first:last])
-            yield slot, phrase_pair, any(unit[0] in self.continuing for unit in edges)
+            edges = ((source, start), (source, stop), (target, first), (target, last))
+            yield slot, phrase_pair, any(self.joins.at(units, place) for units, place in edges)
 
     def recombine(self, position: int, *numbers: int) -> tuple[list[int], list[int]] | None:
         """New ``input_ids`` and ``labels`` in place of a sentence pair's; the frames are kept.

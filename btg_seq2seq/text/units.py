@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -66,8 +66,9 @@ def unit_table(tokenizer: PreTrainedTokenizerBase) -> Tensor:
 def marks_words(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Return whether the tokens of a tokenizer show where words begin."""
     vocabulary = tokenizer.get_vocab()
-    marked = _has_mark(tokenizer, vocabulary) or _ends_words(vocabulary) or _glues(vocabulary)
-    if marked or _is_byte_level(vocabulary):
+    if _has_mark(tokenizer, vocabulary) or _is_byte_level(vocabulary):
+        return True
+    if _ends_words(tokenizer, vocabulary) or _glues(vocabulary):
         return True
     return len(tokenizer.tokenize("words")) == 1
 
@@ -121,8 +122,26 @@ def fenceposts_of(table: Tensor | None, tokens: Sequence[int]) -> list[int]:
     return [0, *begins.tolist(), len(tokens)]
 
 
-def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """Tokens that may continue a word: a phrase that begins with one cannot be put anywhere.
+class WordJoins(NamedTuple):
+    """Tokens that may be joined to a neighbour: a phrase with such an edge cannot be put anywhere.
+
+    Most tokenizers mark where a word begins, some where it ends; so one of the two says little.
+    """
+
+    continuing: frozenset[int] = frozenset()  # may continue the word before
+    unfinished: frozenset[int] = frozenset()  # may be continued by the token behind
+
+    def at(self, units: Sequence[Sequence[int]], place: int) -> bool:
+        """Tell whether a cut of a sentence before the unit at this place may be within a word."""
+        continues = place < len(units) and units[place][0] in self.continuing
+        return continues or (place > 0 and units[place - 1][-1] in self.unfinished)
+
+
+NO_JOINS = WordJoins()
+
+
+def word_joins(tokenizer: PreTrainedTokenizerBase) -> WordJoins:
+    """Tokens that may be joined to a neighbour.
 
     ``UserError`` if the tokenizer does not mark words, as those whose tokens are bytes.
     """
@@ -132,8 +151,16 @@ def continuing_tokens(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
             "cannot be recombined without cutting words; leave recombination out (no "
             "recombination.start), or choose another model or tokenizer"
         )
-    starts = unit_table(tokenizer) & 3
-    return frozenset(((starts == LETTER) | (starts == CONTINUES)).nonzero()[:, 0].tolist())
+    table = unit_table(tokenizer)
+    starts, ends = table & 3, table >> 2
+    if _ends_words(tokenizer, tokenizer.get_vocab()):
+        unfinished = (ends == LETTER) | (ends == JOINER)
+        return WordJoins(_where(starts == CONTINUES), _where(unfinished))
+    return WordJoins(_where((starts == LETTER) | (starts == CONTINUES)))
+
+
+def _where(mask: Tensor) -> frozenset[int]:
+    return frozenset(mask.nonzero()[:, 0].tolist())
 
 
 def _contents(
@@ -154,7 +181,7 @@ def _contents(
         yield from texts
         if any(not text.startswith(b" ") for _, text in texts):  # else all tokens are words
             yield from ((vocabulary[token], UNKNOWN_PART) for token in _unknown(tokenizer))
-    elif _ends_words(vocabulary):  # a space follows the last token of a word
+    elif _ends_words(tokenizer, vocabulary):  # a space follows the last token of a word
         for token, number in tokens:
             inside = token.removesuffix(WORD_END)
             yield number, (inside if inside == token else f"{inside} ").encode(errors="replace")
@@ -189,7 +216,10 @@ def _has_mark(tokenizer: PreTrainedTokenizerBase, vocabulary: Iterable[str]) -> 
     return any(token.startswith(WORD_START) for token in vocabulary if token not in special)
 
 
-def _ends_words(vocabulary: Iterable[str]) -> bool:
+def _ends_words(tokenizer: PreTrainedTokenizerBase, vocabulary: Iterable[str]) -> bool:
+    """Words are marked where they end, and only there."""
+    if _is_byte_level(vocabulary) or _has_mark(tokenizer, vocabulary):
+        return False
     return any(token.endswith(WORD_END) for token in vocabulary)
 
 

@@ -19,7 +19,7 @@ from btg_seq2seq.text import EncodedBitext, load_tokenizer
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.gold_trees import gold_trees
 from btg_seq2seq.text.subword_sampling import subword_sampler
-from btg_seq2seq.text.units import continuing_tokens
+from btg_seq2seq.text.units import word_joins
 from btg_seq2seq.training.build import build_model
 from btg_seq2seq.training.data import (
     Bitexts,
@@ -137,7 +137,7 @@ def recombined_batches(
         config.recombination,
         data,
         HeldOut(held_out, tokenizer),
-        continuing_tokens(tokenizer),
+        word_joins(tokenizer),
         tokenizer.pad_token_id,
         config.seed,
         config.optimisation.batch,

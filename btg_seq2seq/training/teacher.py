@@ -23,17 +23,23 @@ from btg_seq2seq.training.loop.taught_batches import TaughtBatches
 from btg_seq2seq.training.settings.config import TrainConfig
 
 FOLDER = "teacher"  # in the directory of a run: tables and derivations, for when it is resumed
-MOST_DRAWS = 32  # derivations per sentence pair; later epochs use them again
 
 
-def teacher_settings(config: TrainConfig, model: BTGSeq2Seq, epochs: int) -> LexicalSettings:
+# Derivations are drawn for every epoch; but of a run of very many epochs, no more than these, which
+# the epochs behind them use again.
+MOST_DRAWN, ENOUGH_DRAWS = 2**20, 32  # of the whole corpus, of a sentence pair
+
+
+def teacher_settings(
+    config: TrainConfig, model: BTGSeq2Seq, epochs: int, pairs: int
+) -> LexicalSettings:
     """Settings of the teacher of a run: derivations that the model's parsers can express."""
     return LexicalSettings(
         max_segments=model.config.max_segments,
         max_phrase_length=model.config.max_phrase_length,
         max_units=min(model.config.max_grammar_length, LexicalSettings.max_units),
         drawn_rate=config.objective.segment_rate,
-        draws=min(epochs, MOST_DRAWS),
+        draws=min(epochs, max(ENOUGH_DRAWS, MOST_DRAWN // max(pairs, 1))),
         seed=config.seed,
     )
 
@@ -58,7 +64,7 @@ def taught_batches(
     epochs = math.ceil(config.optimisation.steps / updates_per_epoch)
 
     def teach() -> TaughtCorpus:
-        settings = teacher_settings(config, model, epochs)
+        settings = teacher_settings(config, model, epochs, len(data))
         with arguments.main_process_first(local=False):  # the others read what it has kept
             teacher = LexicalTeacher.learn(
                 unit_corpus(data, tokenizer, model.unit_table),

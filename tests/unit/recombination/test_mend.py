@@ -14,6 +14,7 @@ from btg_seq2seq.recombination.recombine import Recombiner
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 from btg_seq2seq.text.corpus_units import CorpusUnits
+from btg_seq2seq.text.units import WordJoins
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +111,10 @@ def test_no_word_is_cut():
     phrases = [(0, 1), (1, 2)]
     spans = [*[phrases] * 24, [(0, 2), (2, 3)]]
     right = DerivationCorpus.of(Derivation(Tree.from_phrases(each), each) for each in spans)
-    within = {examples.source[24][1]}
+    within = WordJoins(frozenset({examples.source[24][1]}))
     assert mended(right, sides(examples), [24], within).phrases(24) == right.phrases(24)
     assert mended(right, sides(examples), [24]).phrases(24) != right.phrases(24)
-    assert Recombiner(right, examples, continuing=within).derivations[24] == right[24]
+    assert Recombiner(right, examples, joins=within).derivations[24] == right[24]
 
 
 @given(st.data())

@@ -17,7 +17,8 @@ from btg_seq2seq.recombination.recombine import HeldOut, Recombiner
 from btg_seq2seq.recombination.settings import RecombinationSettings
 from btg_seq2seq.tasks.svo_sov import SvoSovConfig, generate
 from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
-from btg_seq2seq.text.units import continuing_tokens
+from btg_seq2seq.text.units import unit_table, word_joins
+from tests.tiny_tokenizers import end_marking_tokenizer
 
 SUBJECT, OBJECT, VERB = "[1", "[2<1", "[2<2"
 TWO_WORDS = Derivation(Tree.parse("[0:1 1:2]"), [(0, 1), (1, 2)])
@@ -267,26 +268,48 @@ def test_only_sentences_of_batches_that_were_asked_for_are_counted():
 def test_words_are_not_cut():
     texts_of_corpus = ["unhappy birds sing", "unkind birds fly"]
     tokenizer = train_tokenizer("bpe", ["un happy kind birds sing fly"] * 2)
-    continuing = continuing_tokens(tokenizer)
+    joins = word_joins(tokenizer)
     examples, _ = encoded([(text, text) for text in texts_of_corpus], tokenizer)
     sources = [examples.source[position] for position in range(2)]
     inside = [
-        next(at for at, token in enumerate(source) if token in continuing) for source in sources
+        next(at for at, token in enumerate(source) if token in joins.continuing)
+        for source in sources
     ]
     lengths = [len(source) - 1 for source in sources]
     cut = [
         Tree.parse(f"[0:{at} {at}:{length}]") for at, length in zip(inside, lengths, strict=True)
     ]
     derivations = DerivationCorpus.of(Derivation(tree, list(tree.phrases)) for tree in cut)
-    careful = Recombiner(derivations, examples, continuing=continuing)
+    careful = Recombiner(derivations, examples, joins=joins)
     assert all(careful.recombine(0, seed)[0] == sources[0] for seed in range(20))
     careless = Recombiner(derivations, examples)
     assert any(careless.recombine(0, seed)[0] != sources[0] for seed in range(20))
 
 
+def test_words_whose_ends_are_marked_are_exchanged():
+    """Of a tokenizer that says where words end, not where they begin."""
+    texts_of_corpus = ["happy birds sing", "kind birds fly"] * 2
+    tokenizer = end_marking_tokenizer(texts_of_corpus, 16)
+    texts = Bitext(texts_of_corpus, texts_of_corpus)
+    examples = encode_bitext(texts, tokenizer)
+    table = unit_table(tokenizer)
+    trees = [Tree.from_phrases([(0, 1), (1, 2), (2, 3)])] * 4
+    derivations = DerivationCorpus.of(Derivation(tree, list(tree.phrases)) for tree in trees)
+    recombiner = Recombiner(derivations, examples, joins=word_joins(tokenizer), unit_table=table)
+    assert max(len(row) for row in examples.source) > 4  # words have several tokens
+    made = {
+        "".join(tokenizer.convert_ids_to_tokens(recombiner.recombine(0, seed)[0]))
+        for seed in range(20)
+    }
+    assert "kind</w>birds</w>sing</w>" in made
+    assert made <= {
+        f"{first}</w>birds</w>{last}</w>" for first in ("happy", "kind") for last in ("sing", "fly")
+    }
+
+
 def test_no_character_of_a_byte_level_vocabulary_is_cut():
     tokenizer = byte_level_tokenizer(["a house, café"])
-    continuing = continuing_tokens(tokenizer)
+    continuing = word_joins(tokenizer).continuing
     letter = tokenizer("ñ", add_special_tokens=False)["input_ids"]
     assert len(letter) == 2
     assert set(letter) <= continuing

@@ -7,23 +7,28 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
 
 from btg_seq2seq.text import load_tokenizer, train_tokenizer
 from btg_seq2seq.text.units import (
     begins_unit,
-    continuing_tokens,
     fenceposts_of,
     marks_words,
     unit_fenceposts,
     unit_starts,
     unit_table,
+    word_joins,
 )
 from btg_seq2seq.text.words import words_of
 from btg_seq2seq.translation.tokenized_text import TextReader
 from tests.byte_level import byte_level_tokenizer
-from tests.tiny_tokenizers import TwoLanguages, multilingual, with_sentencepiece
+from tests.tiny_tokenizers import (
+    TwoLanguages,
+    end_marking_tokenizer,
+    multilingual,
+    with_sentencepiece,
+)
 
 MT5 = os.environ.get("BTG_TEST_MT5_TOKENIZER")
 SENTENCE = (
@@ -130,19 +135,19 @@ def test_a_tokenizer_of_bytes_keeps_them_but_cuts_no_character():
 
 
 def test_marks_at_the_ends_of_words():
-    model = models.BPE(unk_token="<unk>", end_of_word_suffix="</w>")
-    inner = Tokenizer(model)
-    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.BpeTrainer(
-        vocab_size=30, end_of_word_suffix="</w>", special_tokens=["<unk>"], show_progress=False
-    )
-    inner.train_from_iterator(["he arrived , at the store ."] * 5, trainer)
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="<unk>")
+    tokenizer = end_marking_tokenizer(["he arrived , at the store ."] * 5, 30)
     assert marks_words(tokenizer)
     found = units(tokenizer, "he arrived, at store.")
     assert found == ["he</w>", "arrived</w>", ",</w>", "at</w>", "store</w>", ".</w>"]
     tokens = tokenizer.convert_ids_to_tokens(tokenizer("he arrived, at store.")["input_ids"])
     assert len(tokens) > len(found)  # words are cut into tokens
+    joins = word_joins(tokenizer)
+    assert not joins.continuing  # a word begins with any token
+    names = {*tokenizer.convert_ids_to_tokens(sorted(joins.unfinished))}
+    assert names.isdisjoint(found)
+    places = [place for place in range(1, len(tokens)) if not tokens[place - 1].endswith("</w>")]
+    ids = [[token] for token in tokenizer.convert_tokens_to_ids(tokens)]
+    assert [place for place in range(len(ids) + 1) if joins.at(ids, place)] == places
 
 
 def test_other_families(tmp_path):
@@ -197,7 +202,9 @@ def test_numpy_and_torch_agree():
 
 def test_which_tokens_continue_a_word():
     def names(tokenizer):
-        return {tokenizer.convert_ids_to_tokens(token) for token in continuing_tokens(tokenizer)}
+        joins = word_joins(tokenizer)
+        assert not joins.unfinished
+        return {tokenizer.convert_ids_to_tokens(token) for token in joins.continuing}
 
     assert names(train_tokenizer("word", ["a house, 12"])) == set()
     found = names(train_tokenizer("bpe", ["a house, 12 犬が好き"] * 5, 400))
@@ -216,4 +223,4 @@ def test_which_tokens_continue_a_word():
 
 def test_byte_tokens_without_word_starts_are_refused():
     with pytest.raises(ValueError, match="do not say where words begin"):
-        continuing_tokens(ByT5Tokenizer())
+        word_joins(ByT5Tokenizer())
