@@ -51,9 +51,11 @@ class ParsedBitext:
         teacher: LexicalTeacher,
         taught: TaughtCorpus,
         segments: int | None = None,
+        track: Track = untracked,
     ) -> None:
         self.sources, self.targets = sources, targets
         self.teacher, self.taught, self.segments = teacher, taught, segments
+        self._track = track  # of links between words, which are learned when they are asked for
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -116,7 +118,7 @@ class ParsedBitext:
     def _word_links(self) -> WordLinks:
         corpus = self.teacher.corpus
         used = used_pairs(corpus, self.teacher.settings)  # those that the tables know
-        return WordLinks.estimate(corpus.only(used), self.teacher.tables)
+        return WordLinks.estimate(corpus.only(used), self.teacher.tables, track=self._track)
 
     @cached_property
     def _words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -166,7 +168,7 @@ def biparse(
         settings = replace(settings, max_segments=max(settings.max_segments, segments))
     corpus = UnitCorpus.of_text(sources, targets)
     teacher = LexicalTeacher.learn(corpus, settings, threads=threads, cache=cache, track=track)
-    return ParsedBitext(sources, targets, teacher, teacher.teach(track), segments)
+    return ParsedBitext(sources, targets, teacher, teacher.teach(track), segments, track)
 
 
 def words_as_tokens(text: str) -> TokenizedText:

@@ -70,20 +70,37 @@ class PhrasePairCounts:
         counts = np.bincount(self.pairs, expected, minlength=len(self.keys)).astype(np.float64)
         return replace(self, counts=counts, expected=expected)
 
-    def found_in(
-        self, corpus: UnitCorpus, sentences: NDArray[np.int64], longest: int
-    ) -> PhrasePairCounts:
-        """The same counts, and the places of their phrase pairs in further sentence pairs.
+    def source_keys(self, corpus: UnitCorpus) -> NDArray[np.uint64]:
+        """Checksums of the source phrases, rising."""
+        keys = count_kernels.phrase_keys(
+            self._sentences, self.cells[:, :2], *_arrays(corpus.source)
+        )
+        return np.unique(keys)
+
+    def known_in(
+        self,
+        corpus: UnitCorpus,
+        source_keys: NDArray[np.uint64],
+        sentences: NDArray[np.int64],
+        longest: int,
+    ) -> NDArray[np.int64]:
+        """Places of these phrase pairs in further sentence pairs, ``[places, 6]``.
+
+        Sentence, source span, target span, and which of the pairs it is.
+        """
+        sides = *_arrays(corpus.source), *_arrays(corpus.target)
+        found = count_kernels.known_places(sentences, source_keys, self.keys, longest, *sides)
+        return np.asarray(found)
+
+    def with_places(self, found: NDArray[np.int64]) -> PhrasePairCounts:
+        """The same counts, and places in further sentence pairs, as ``known_in`` gives them.
 
         Nothing has been expected of these sentence pairs, so they add nothing to the counts.
         """
-        own = np.repeat(np.arange(len(corpus)), np.diff(self.ends))
-        heads = count_kernels.phrase_keys(own, self.cells[:, :2], *_arrays(corpus.source))
-        sides = *_arrays(corpus.source), *_arrays(corpus.target)
-        found = count_kernels.known_places(sentences, np.unique(heads), self.keys, longest, *sides)
+        own = self._sentences
         order = np.argsort(np.concatenate([own, found[:, 0]]), kind="stable")
         pairs = np.concatenate([self.pairs, found[:, 5]])[order]
-        ends = self.ends + np.searchsorted(found[:, 0], np.arange(len(corpus) + 1))
+        ends = self.ends + np.searchsorted(found[:, 0], np.arange(len(self.ends)))
         expected = np.concatenate([self.expected, np.zeros(len(found), np.float32)])[order]
         return replace(
             self,
@@ -93,6 +110,11 @@ class PhrasePairCounts:
             firsts=count_kernels.first_places(ends, pairs),
             expected=expected,
         )
+
+    @property
+    def _sentences(self) -> NDArray[np.int64]:
+        """The sentence pair of each place."""
+        return np.repeat(np.arange(len(self.ends) - 1), np.diff(self.ends))
 
     @property
     def arrays(self) -> Recurring:

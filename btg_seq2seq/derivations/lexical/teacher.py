@@ -109,11 +109,7 @@ class LexicalTeacher:
         )
         for iteration in range(settings.phrase_iterations):
             teacher = teacher._next(iteration, track)
-        rest = np.flatnonzero(teacher._is_used & ~teacher._is_learned)
-        if settings.phrase_iterations and len(rest):
-            longest = teacher._grammar.limit
-            teacher = replace(teacher, counts=teacher.counts.found_in(corpus, rest, longest))
-        return teacher
+        return teacher._with_longer_pairs(track) if settings.phrase_iterations else teacher
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -183,6 +179,22 @@ class LexicalTeacher:
         # Neither order is ever impossible.
         log_orders = np.log((orders + 1) / (orders.sum() + 2))
         return replace(self, counts=counts, log_orders=log_orders, total=total)
+
+    def _with_longer_pairs(self, track: Track) -> LexicalTeacher:
+        """Look up the phrase pairs in the sentence pairs that they were not learned from."""
+        is_longer = self._is_used & ~self._is_learned
+        if not is_longer.any():
+            return self
+        counts, longest = self.counts, self._grammar.limit
+        source_keys = counts.source_keys(self.corpus)
+
+        def find(begin: int, end: int) -> NDArray[np.int64]:
+            sentences = begin + np.flatnonzero(is_longer[begin:end])
+            return counts.known_in(self.corpus, source_keys, sentences, longest)
+
+        parts = self._over_ranges(find, "phrase pairs of long sentences", track)
+        found = np.concatenate([part for _, part in parts])
+        return replace(self, counts=counts.with_places(found))
 
     def _expect(self, iteration: int, track: Track) -> Arrays:
         results = np.zeros((len(self.corpus), 4))

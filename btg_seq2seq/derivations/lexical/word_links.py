@@ -10,6 +10,7 @@ collecting what has nothing to do with them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 from btg_seq2seq.derivations.lexical.kernels import link_kernels
 from btg_seq2seq.derivations.lexical.unit_corpus import UnitCorpus
 from btg_seq2seq.derivations.lexical.word_tables import Floats, WordTables
+
+if TYPE_CHECKING:
+    from btg_seq2seq.derivations.lexical.teacher import Track
 
 TENSIONS = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0])
 PLAIN_ITERATIONS = 3  # without positions, so that these mean something afterwards
@@ -38,7 +42,11 @@ class WordLinks:
 
     @classmethod
     def estimate(
-        cls, corpus: UnitCorpus, tables: WordTables, iterations: int = ITERATIONS
+        cls,
+        corpus: UnitCorpus,
+        tables: WordTables,
+        iterations: int = ITERATIONS,
+        track: Track | None = None,
     ) -> WordLinks:
         """Estimate it from the bitext whose co-occurrences ``tables`` has."""
         source, target = tables.numbered(corpus)
@@ -50,7 +58,8 @@ class WordLinks:
         backward = np.full(len(columns), 1 / max(sizes[0], 1))
         nulls = tuple(np.full(size, 1 / max(size, 1)) for size in sizes[::-1])
         tension = 0.0
-        for step in range(iterations):
+        rounds = range(iterations)
+        for step in rounds if track is None else track(rounds, "word links"):
             counts = tuple(np.zeros(size) for size in (len(columns), len(columns), *sizes[::-1]))
             gains = np.zeros(len(TENSIONS))
             entries = begins, columns, forward, backward

@@ -49,7 +49,9 @@ def test_known_pairs_are_found_in_other_sentences():
     counts = PhrasePairCounts.of(corpus, learned, cells, np.ones(4, np.float32))
     known = {("a b", "x"), ("a", "x")}
     for longest in (1, 8):
-        found = counts.found_in(corpus, np.array([2, 3, 4]), longest)
+        keys = counts.source_keys(corpus)
+        rows = counts.known_in(corpus, keys, np.array([2, 3, 4]), longest)
+        found = counts.with_places(rows)
         places = [
             (sentence, i, k, a, c)
             for sentence in range(2, 5)
