@@ -2,8 +2,10 @@
 
 All without a neural network. The chart is timed side by side with a textbook implementation and
 with a plain compiled loop. Trees are compared with the gold trees of the SVO-SOV task, and, with
---cognition DIRECTORY, with the phrases that the files ``*/train.compound`` name. Word-translation
-tables of sil-thot's aligners are compared if it is installed (pip install btg-seq2seq[align]).
+--cognition DIRECTORY, with the phrases that the files ``*/train.compound`` name. Pruning is
+compared with exact charts on the longest affordable sentence pairs of each --pruning corpus, and of
+NP. Word-translation tables of sil-thot's aligners are compared if it is installed (pip install
+btg-seq2seq[align]).
 """
 
 import argparse
@@ -42,6 +44,7 @@ SPLITS: tuple[Split, ...] = ("few-shot", "novel-position")
 COMPOUNDS = ("NP", "VP", "PP")
 HELD_OUT = "held out"
 TOKENS = "IBM model 1 on tokens"
+LONGEST_EXACT, MOST_EXACT = 35, 1000  # units, and pairs, of charts without pruning
 HEADER = ["tables", "phrase counts", "few-shot", "novel-position", *COMPOUNDS, HELD_OUT]
 
 
@@ -241,17 +244,27 @@ def _taught(corpus: UnitCorpus, tables: str, settings: LexicalSettings) -> Taugh
     return LexicalTeacher.learn(corpus, settings, tables=given).teach()
 
 
-def pruning_bar(cognition: Path) -> harness.Bar:
-    """Share of sentences whose best derivation changes by pruning, with the same counts."""
-    source, target = (words(cognition / "NP" / f"train.{end}") for end in ("en", "zh"))
-    corpus = UnitCorpus(UnitSide.of_words(source), UnitSide.of_words(target))
-    exact = LexicalTeacher.learn(corpus, LexicalSettings(draws=0, beam=None))
-    pruned = replace(exact, settings=LexicalSettings(draws=0))
+def pruning_bar(name: str, source: Path, target: Path) -> harness.Bar:
+    """Share of sentence pairs whose best derivation changes by pruning, with the same counts.
+
+    Only pairs that are affordable without pruning.
+    """
+    corpus = UnitCorpus(*(UnitSide.of_words(words(path)) for path in (source, target)))
+    longest = np.maximum(corpus.source.units, corpus.target.units)
+    possible = np.flatnonzero(longest <= LONGEST_EXACT)
+    # The longer ones: those that are pruned most.
+    places = possible[np.argsort(-longest[possible], kind="stable")][:MOST_EXACT]
+    corpus = corpus.only(np.isin(np.arange(len(corpus)), places))
+    pruned = LexicalTeacher.learn(corpus, LexicalSettings(draws=0))
+    exact = replace(pruned, settings=replace(pruned.settings, beam=None))
     one, other = exact.teach(), pruned.teach()
-    places = range(len(corpus))
     changed = [one.best_derivation(place) != other.best_derivation(place) for place in places]
     share = 100 * float(np.mean(changed))
-    return harness.Bar("best derivations changed by pruning, NP", share, 1, " %", False)
+    shortest = int(longest[places].min())
+    what = f"{len(places)} pairs of {shortest} to {int(longest[places].max())} units"
+    return harness.Bar(
+        f"best derivations changed by pruning, {name}, {what}", share, 1, " %", False
+    )
 
 
 def shown(found: dict[str, float], key: str) -> str:
@@ -267,6 +280,14 @@ def shown(found: dict[str, float], key: str) -> str:
 def parse_arguments() -> argparse.Namespace:
     parser = harness.arguments("lexical", __doc__)
     parser.add_argument("--cognition", type=Path, help="directory with NP, VP and PP")
+    parser.add_argument(
+        "--pruning",
+        nargs=3,
+        action="append",
+        default=[],
+        metavar=("NAME", "SOURCE", "TARGET"),
+        help="a bitext to compare pruning on; may be given several times",
+    )
     parser.add_argument("--seeds", type=int, default=1, help="of the SVO-SOV task")
     parser.add_argument("--sentences", type=int, help="of the SVO-SOV task; default: all")
     parser.add_argument("--repetitions", type=int, default=3)
@@ -307,7 +328,9 @@ def main() -> int:
         if kind in best
     ]
     if options.cognition is not None:
-        bars.append(pruning_bar(options.cognition))
+        files = (options.cognition / "NP" / f"train.{end}" for end in ("en", "zh"))
+        bars.append(pruning_bar("NP", *files))
+    bars += [pruning_bar(name, Path(one), Path(other)) for name, one, other in options.pruning]
     note = (
         f"Training sentences ({options.sentences or 'all'} of SVO-SOV), percent. SVO-SOV: gold "
         "trees among the best with three phrases, worst "

@@ -79,23 +79,16 @@ def _write_pairs(
 ) -> None:
     output_format = formats_for(AlignedPair)[options.format]
     too_long = messages.kind()
+    reason = f"a side has more than --max-units {parsed.teacher.settings.max_units} words"
     with output.progress(options.quiet) as bar:
         task = bar.add_task("writing", total=len(parsed))
         for position, pair in enumerate(parsed):
             if pair.derivation is None and pair.source.strip() and pair.text.strip():
-                too_long.say(f"line {position + 1}: no derivation: {_reason(parsed, position)}")
+                too_long.say(f"line {position + 1}: no derivation: {reason}")
             aligned = AlignedPair(position + 1, pair, parsed.pharaoh(position))
             output.write(output_format.lines(aligned))
             bar.advance(task)
     too_long.close()
-
-
-def _reason(parsed: ParsedBitext, position: int) -> str:
-    most = parsed.teacher.settings.max_units
-    sides = (parsed.teacher.corpus.source, parsed.teacher.corpus.target)
-    if max(int(side.units[position]) for side in sides) > most:
-        return f"a side has more than --max-units {most} words"
-    return "too many of its phrases may be translations of each other, as where words repeat"
 
 
 def _write_table(parsed: ParsedBitext, output: Output, messages: Messages) -> None:
@@ -140,7 +133,8 @@ def _parser() -> OptionParser:
         "--max-units",
         type=int,
         default=defaults.max_units,
-        help="most words of a side; a longer pair has no derivation",
+        help="most words of a side; a longer pair has no derivation. Time and memory grow with the "
+        "square of the lengths of both sides",
     )
     parser.add_argument(
         "--segment-rate",

@@ -77,7 +77,7 @@ def taught_batches(
         if taught.without_derivation:
             say(
                 f"the teacher has no derivations of {taught.without_derivation} training pairs, "
-                "which are too long or cannot be cut: they are learned whole while it teaches"
+                "which are too long: they are learned whole while it teaches"
             )
         return taught
 

@@ -48,8 +48,8 @@ class LexicalSettings:
     beam: float | None = 30.0
     """In all but short sentences, pairs of spans are pruned if the words in and around them are
     less likely, by this many nats, than for the best target span of the same source span. Very
-    long sentences get a narrower beam, or no derivation if even that leaves too much. None: nothing
-    is pruned, and time and memory are not bounded."""
+    long sentences get a narrower beam, and are one phrase if even that leaves too much. None:
+    nothing is pruned, and time and memory are not bounded."""
 
     seed: int = 0
     """Seed of the drawn derivations."""

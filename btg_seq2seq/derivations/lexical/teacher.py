@@ -36,7 +36,7 @@ SMALL = 192  # pairs of units of a sentence pair that is too short to be pruned
 # Phrase pairs are learned from sentence pairs of up to this many pairs of units, and from longer
 # ones as long as the squares of these numbers, which is what charts cost, do not add up to more.
 LEARNED_SIZE, LEARNED_WORK = 256, 4000 * 256**2
-VERSION = 6  # of the computation: kept results of another are not used
+VERSION = 7  # of the computation: kept results of another are not used
 
 
 class Track(Protocol):

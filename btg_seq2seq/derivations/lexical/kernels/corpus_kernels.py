@@ -292,9 +292,13 @@ def derive(begin, end, source, target, entries, recurring, grammar, is_used, cou
         if not is_used[sentence]:
             continue
         units, layout, scores = scored(sentence, source, target, entries, recurring, grammar)
-        if grammar.beam < np.inf and len(scores) > ROOM:
-            continue
         others = layout.low.shape[1] - 1
+        if grammar.beam < np.inf and len(scores) > ROOM:
+            # The chart would be too large: the sentence pair is a phrase pair.
+            log_partitions[rank, 0] = scores[layout.row[span(0, units), 0] + others]
+            log_maxima[rank, 0] = log_partitions[rank, 0]
+            best[rank, 0, 0] = (0, units, 0, others)
+            continue
         most = min(grammar.most, min(units, others))
         log_orders = grammar.log_orders
         last = most

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from btg_seq2seq.derivations.derivation import PhrasePair
 from btg_seq2seq.derivations.lexical import (
     BitextChart,
     LexicalSettings,
@@ -316,13 +317,19 @@ def test_very_long_sentences_fit_the_room():
         assert pair.source == pair.target
 
 
-def test_no_derivation_where_nothing_can_be_pruned():
+def test_one_phrase_where_nothing_can_be_pruned():
     random = np.random.default_rng(0)
     lines = [[" ".join(random.choice(list("abcdefgh"), 60)) for _ in range(2)] for _ in range(2)]
     teacher = LexicalTeacher.learn(
         UnitCorpus.of_text(*lines), replace(SETTINGS, phrase_iterations=1)
     )
-    assert teacher.teach().without_derivation == 2
+    taught = teacher.teach()
+    assert taught.without_derivation == 0
+    for sentence in range(2):
+        assert taught.best_derivation(sentence).phrases == [PhrasePair((0, 60), (0, 60))]
+        assert taught.best_log_prob(sentence) == 0.0
+        assert taught.best_derivation(sentence, 2) is None
+        assert taught.drawn_derivation(sentence, 0) is None
 
 
 def test_full_stops_do_not_drift():
