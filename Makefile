@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 # The stamp is newer than what it was made from: set-up runs once, and again when a pin changes.
 READY = $(VENV)/.ready
 
-.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-alignment bench-rules bench-serving svo-sov results fuzz fuzz-serve load pictures photographs outputs docs clean
+.PHONY: help setup demo test lint bench bench-grammar bench-training bench-decoding bench-startup bench-translation bench-lexical bench-teaching bench-alignment bench-rules bench-serving svo-sov results fuzz fuzz-serve load pictures photographs outputs docs clean
 
 help:
 	@echo "make demo    set up, then train a seq2seq and a BTG model side by side on a toy task"
@@ -20,6 +20,9 @@ help:
 	@echo "make bench-decoding   the cost of cky against flat; a few minutes"
 	@echo "make bench-startup   the time that commands take to start; two minutes"
 	@echo "make bench-translation MODEL=... SOURCE=... REFERENCE=...   the same with a trained model"
+	@echo "make bench-lexical COGNITION=...   trees of the lexical teacher, and its speed; minutes;"
+	@echo "             OPTIONS='--pruning NAME SOURCE TARGET' compares pruned charts with exact ones"
+	@echo "make bench-teaching CORPORA='--corpus NAME SOURCE TARGET ...'   its cost, in plain epochs"
 	@echo "make bench-alignment GOLD=...   word alignments against gold ones; a minute"
 	@echo "make bench-serving   the server against btg translate; a few minutes"
 	@echo "make bench-rules MODEL=... SOURCE=... REFERENCE=...   rules taken from references; minutes;"
@@ -95,6 +98,14 @@ bench-serving: setup
 bench-translation: setup
 	mkdir -p results
 	$(BIN)/python -m benchmarks.translation $(MODEL) $(SOURCE) $(REFERENCE) --output results/translation.json --markdown docs/benchmarks.md
+
+bench-lexical: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.lexical --cognition $(COGNITION) --sentences 3000 $(OPTIONS) --output results/lexical.json --markdown docs/lexical.md
+
+bench-teaching: setup
+	mkdir -p results
+	$(BIN)/python -m benchmarks.teaching --threads 1 $(CORPORA) --output results/teaching.json --markdown docs/lexical.md
 
 bench-alignment: setup
 	mkdir -p results
