@@ -44,7 +44,7 @@ SPLITS: tuple[Split, ...] = ("few-shot", "novel-position")
 COMPOUNDS = ("NP", "VP", "PP")
 HELD_OUT = "held out"
 TOKENS = "IBM model 1 on tokens"
-LONGEST_EXACT, MOST_EXACT = 35, 1000  # units, and pairs, of charts without pruning
+LONGEST_EXACT, MOST_EXACT = 50, 200  # units, and pairs, of charts without pruning
 HEADER = ["tables", "phrase counts", "few-shot", "novel-position", *COMPOUNDS, HELD_OUT]
 
 

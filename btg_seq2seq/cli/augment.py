@@ -153,7 +153,9 @@ def _augment(
 def _parser(is_lexical: bool) -> OptionParser:
     if is_lexical:
         parser = OptionParser("btg augment", description=DESCRIPTION)
-        parser.add_argument("--threads", type=int | None, help="threads to compute with; all")
+        parser.add_argument(
+            "--threads", type=int | None, help="number of threads; by default, one per processor"
+        )
         add_quiet_option(parser)
     else:
         parser = command_parser("augment", DESCRIPTION, decoding=False)
@@ -164,14 +166,16 @@ def _parser(is_lexical: bool) -> OptionParser:
     parser.add_argument("target", help="their translations")
     parser.add_argument(OUTPUTS[0], required=True, help="file for the new sources")
     parser.add_argument(OUTPUTS[1], required=True, help="file for their translations")
-    parser.add_argument("--count", type=int | None, help="how many pairs; as many as are read")
+    parser.add_argument(
+        "--count", type=int | None, help="number of new pairs; by default, as many as there are"
+    )
     parser.add_argument(
         "--exclude",
         nargs="+",
         default=[],
         help="files with sources that must not be made, such as those of test sets",
     )
-    parser.add_argument("--seed", type=int, default=0, help="what decides all that is random")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random choices")
     if not is_lexical:
         parser.add_argument("--batch-size", type=int, default=64, help="sentences parsed at a time")
         parser.add_argument(

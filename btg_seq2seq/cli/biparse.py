@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse import Namespace
@@ -41,7 +42,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         settings = _settings(options)
     except UserError as error:
-        raise UserError(f"--{str(error).replace('_', '-', 1)}") from error
+        name, _, reason = str(error).partition(" ")
+        raise UserError(f"--{name.replace('_', '-')} {reason}") from error
     bitext = Bitext.from_files(options.source, options.target)
     messages = Messages("biparse", options.quiet)
     silence_warnings(options.quiet)
@@ -85,7 +87,7 @@ def _write_pairs(
         for position, pair in enumerate(parsed):
             if pair.derivation is None and pair.source.strip() and pair.text.strip():
                 too_long.say(f"line {position + 1}: no derivation: {reason}")
-            aligned = AlignedPair(position + 1, pair, parsed.pharaoh(position))
+            aligned = AlignedPair(position + 1, pair, partial(parsed.pharaoh, position))
             output.write(output_format.lines(aligned))
             bar.advance(task)
     too_long.close()
@@ -114,7 +116,10 @@ def _parser() -> OptionParser:
     choices: Any = Literal[(*formats, TABLE)]
     parser.add_argument("--format", type=choices, default="phrases", help="; ".join(described))
     parser.add_argument(
-        "--segments", type=int | None, help="phrases per sentence pair; the most probable number"
+        "--segments",
+        type=int | None,
+        help="number of phrases per sentence pair, or as many as it can be cut into. Defaults to "
+        "the most probable number",
     )
     defaults = LexicalSettings()
     parser.add_argument(
@@ -145,7 +150,9 @@ def _parser() -> OptionParser:
     parser.add_argument(
         "--cache", metavar="DIRECTORY", help="keep results here, to resume an interrupted run"
     )
-    parser.add_argument("--threads", type=int | None, help="threads to compute with; all")
+    parser.add_argument(
+        "--threads", type=int | None, help="number of threads; by default, one per processor"
+    )
     add_output_option(parser)
     add_quiet_option(parser)
     return parser

@@ -10,7 +10,7 @@ from btg_seq2seq.derivations.corpus import DerivationCorpus
 from btg_seq2seq.derivations.lexical import LexicalSettings, LexicalTeacher
 from btg_seq2seq.derivations.lexical.encoded_corpus import unit_corpus
 from btg_seq2seq.derivations.lexical.teacher import Track, untracked
-from btg_seq2seq.errors import UserError
+from btg_seq2seq.errors import SentenceError, UserError
 from btg_seq2seq.recombination.augment import augment
 from btg_seq2seq.recombination.recombine import Recombiner
 from btg_seq2seq.recombination.settings import RecombinationSettings
@@ -18,6 +18,7 @@ from btg_seq2seq.text import Bitext, encode_bitext, train_tokenizer
 from btg_seq2seq.text.batches import EncodedBitext
 from btg_seq2seq.text.frames import Frames
 from btg_seq2seq.text.units import unit_table
+from btg_seq2seq.text.words import half_character
 
 SUBWORDS = 4000  # of a tokenizer for the bitext alone: pieces, where there are no spaces
 
@@ -44,8 +45,13 @@ def recombine(
         threads: threads that share the search for phrases.
         track: iterates over parts of the work and shows the progress.
     """
+    if isinstance(sources, str) or isinstance(targets, str):
+        raise UserError("sources and targets must be lists of sentences, not one string")
     if len(sources) != len(targets):
         raise UserError(f"{len(sources)} sources but {len(targets)} targets")
+    for sentence, pair in enumerate(zip(sources, targets, strict=True)):
+        if half := half_character("".join(pair)):
+            raise SentenceError(sentence, f"it has half a character, {half}")
     bitext = Bitext([*sources], [*targets])
     examples, tokenizer = encoded(bitext)
     derivations = lexical_derivations(examples, tokenizer, threads=threads, track=track)

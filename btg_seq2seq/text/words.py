@@ -109,3 +109,12 @@ def is_unspaced(before: str, after: str) -> bool:
 def _last_kind(text: str) -> Kind:
     """The kind of the last character, ignoring marks on it."""
     return next((kind for kind in map(kind_of, reversed(text)) if kind != "mark"), "word")
+
+
+def half_character(text: str) -> str | None:
+    """Return the first lone surrogate of a text, escaped."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return ascii(text[error.start])
+    return None

@@ -63,8 +63,9 @@ def taught_batches(
     updates_per_epoch = max(1, math.ceil(math.ceil(total / size) / accumulated))
     epochs = math.ceil(config.optimisation.steps / updates_per_epoch)
 
+    settings = teacher_settings(config, model, epochs, len(data))
+
     def teach() -> TaughtCorpus:
-        settings = teacher_settings(config, model, epochs, len(data))
         with arguments.main_process_first(local=False):  # the others read what it has kept
             teacher = LexicalTeacher.learn(
                 unit_corpus(data, tokenizer, model.unit_table),
@@ -77,7 +78,8 @@ def taught_batches(
         if taught.without_derivation:
             say(
                 f"the teacher has no derivations of {taught.without_derivation} training pairs, "
-                "which are too long: they are learned whole while it teaches"
+                f"which have more than {settings.max_units} words on a side: they are learned "
+                "whole while it teaches"
             )
         return taught
 

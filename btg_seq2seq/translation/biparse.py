@@ -167,6 +167,8 @@ def biparse(
         whole("segments", segments, least=1)
         settings = replace(settings, max_segments=max(settings.max_segments, segments))
     corpus = UnitCorpus.of_text(sources, targets)
+    possible = corpus.most_phrases(settings.max_segments)[used_pairs(corpus, settings)]
+    settings = replace(settings, max_segments=int(possible.max(initial=1)))  # saves memory
     teacher = LexicalTeacher.learn(corpus, settings, threads=threads, cache=cache, track=track)
     return ParsedBitext(sources, targets, teacher, teacher.teach(track), segments, track)
 

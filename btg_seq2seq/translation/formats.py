@@ -65,12 +65,12 @@ class ScoredLine:
 class AlignedPair:
     """A sentence pair with its derivation.
 
-    ``links`` are word alignments, if they are known better than by phrases.
+    ``links`` gives word alignments, if they are known better than by phrases.
     """
 
     number: int
     pair: Translation
-    links: str | None = None
+    links: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ for _format in (
         "pharaoh",
         AlignedPair,
         "word alignments",
-        lambda aligned: [aligned.pair.to_pharaoh() if aligned.links is None else aligned.links],
+        lambda aligned: [aligned.links() if aligned.links else aligned.pair.to_pharaoh()],
     ),
     OutputFormat(
         "json",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from btg_seq2seq.errors import SentenceError, UserError
+from btg_seq2seq.text.words import half_character
 from btg_seq2seq.translation.translation import Translation
 
 if TYPE_CHECKING:
@@ -50,15 +51,6 @@ def check_text(sentence: int, text: str, most: int | None, what: str = "it") -> 
         )
     if half := half_character(text):
         raise SentenceError(sentence, f"{what} has half a character, {half}")
-
-
-def half_character(text: str) -> str | None:
-    """Return the first lone surrogate of a text, escaped."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return ascii(text[error.start])
-    return None
 
 
 def check_pairs(sources: Sequence[str], targets: Sequence[Target]) -> None:

@@ -19,6 +19,8 @@ from btg_seq2seq.model.tuned.tuned_settings import TunedSettings
 from btg_seq2seq.translation.inputs import check_pairs
 from btg_seq2seq.translation.translator import Translator
 
+LONGEST = 256  # tokens
+
 
 def estimate_tables(
     translator: Translator,
@@ -28,11 +30,17 @@ def estimate_tables(
 ) -> WordTables:
     """Estimate word-translation tables from a bitext, over the tokens of a model.
 
-    The bitext should be the one that the model was trained on.
+    The bitext should be the one that the model was trained on. Pairs with more than ``LONGEST``
+    tokens on a side say little and cost most, so they are left out.
     """
     check_pairs(sources, targets)
     read = translator.reader.read(sources), translator.reader.read(targets, side="target")
-    pairs = [pair for pair in zip(*read, strict=True) if pair[0].tokens and pair[1].tokens]
+    lengths = [[len(one.tokens) for one in side] for side in read]
+    pairs = [
+        pair
+        for pair, *own in zip(zip(*read, strict=True), *lengths, strict=True)
+        if min(own) > 0 and max(own) <= LONGEST
+    ]
     sides = (
         UnitSide.of([own.tokens for own in side], [own.posts for own in side])
         for side in ([pair[number] for pair in pairs] for number in range(2))

@@ -15,7 +15,7 @@ from btg_seq2seq.decoding.features import translation_features
 from btg_seq2seq.decoding.hypotheses import Hypothesis
 from btg_seq2seq.decoding.phrase_translator import Tokens
 from btg_seq2seq.model.decoding_settings import DecodingSettings
-from btg_seq2seq.model.tuned.ranking_weights import LEXICAL
+from btg_seq2seq.model.tuned.ranking_weights import FEATURES, LEXICAL
 from btg_seq2seq.translation.prepared_texts import chunks
 from btg_seq2seq.translation.ranking.rescoring import Candidate, sentence_features
 from btg_seq2seq.translation.tokenized_text import TokenizedText
@@ -128,7 +128,8 @@ class Trials:
         for chunk in self.decode(settings, None):
             for rank, _, hypotheses in chunk:
                 for one in hypotheses:
-                    features = one.features or ()
+                    # A sentence too long for a chart has none; equal ones keep its first string.
+                    features = one.features or (0.0,) * len(FEATURES)
                     yield rank, self.text(one.tokens), list(features)
 
     def rescored(self, settings: DecodingSettings) -> Iterator[list[Row]]:

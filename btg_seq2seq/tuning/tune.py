@@ -129,7 +129,7 @@ class _Tuner:
     ) -> None:
         self.translator, self.sources, self.statistics = translator, sources, statistics
         self.mode, self.seed, self.given = mode, seed, given
-        self.features = available_features(translator)
+        self.free = frozenset() if "weights" in given else available_features(translator)
         self.current = translator.settings_for(mode, **given)
         # The search does not begin where an earlier one ended, so that it can be repeated.
         plain = {"weights": RankingWeights(), "rescoring": RankingWeights(), "minimum_risk": False}
@@ -178,7 +178,7 @@ class _Tuner:
                 lists.add_all(rows)
                 yield
             objective = Objective(lists)
-            free = self.features - {"grammar", "phrase"}
+            free = self.free - {"grammar", "phrase"}
             weights = search_weights(objective.of_values, settings.weights, free, self.seed)
             options.append((objective(weights), replace(settings, weights=weights)))
             yield
@@ -191,7 +191,7 @@ class _Tuner:
             settings = replace(self.base, length_normalised=is_normalised)
             trials = self._trials(settings)
             yield from trials.prepare()
-            charts = _Charts(trials, self.statistics, self.features, self.seed, settings)
+            charts = _Charts(trials, self.statistics, self.free, self.seed, settings)
             yield
             charts.improve_weights()
             yield
@@ -210,6 +210,8 @@ class _Tuner:
 
     def _rescored(self) -> Search:
         """Weights for whole sentences; the charts are those of the mode cky."""
+        if "rescoring" in self.given:
+            return self.base
         trials = self._trials(self.base)
         yield from trials.prepare()
         lists = NBestLists(self.statistics)
@@ -217,7 +219,8 @@ class _Tuner:
             lists.add_all(rows)
             yield
         objective = Objective(lists).of_values
-        weights = search_weights(objective, RankingWeights(), self.features, self.seed)
+        features = available_features(self.translator)
+        weights = search_weights(objective, RankingWeights(), features, self.seed)
         return replace(self.base, rescoring=weights)
 
     def _grid(self) -> list[tuple[str, float]]:

@@ -71,6 +71,7 @@ def test_a_phrase_table_that_rules_can_read(files, capsys):
     [
         (["--segments", "0"], "--segments must be 1 or more, not 0"),
         (["--segment-rate", "2"], "segment-rate"),
+        (["--max-phrase-length", "0"], "--max-phrase-length must be 1 or more"),
         (["--cache", "text.en"], "text.en is a file"),
         (["--output-file", "text.en"], "text.en is read"),
     ],

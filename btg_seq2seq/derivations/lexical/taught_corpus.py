@@ -79,9 +79,12 @@ class TaughtCorpus:
         return self.best_derivation(position, int(possible[-1]) + 1) if len(possible) else None
 
     def best_log_prob(self, position: int, phrases: int | None = None) -> float:
-        """Log-probability of ``best_derivation`` among all derivations of the sentence pair."""
+        """Log-probability of ``best_derivation`` among all derivations of the sentence pair.
+
+        Minus infinity if there is none.
+        """
         count = self.chosen_count(position) if phrases is None else phrases
-        if count == 0:
+        if self.best_derivation(position, count) is None:
             return -np.inf
         place = (position, count - 1)
         given_count = self.log_maxima[place] - self.log_partitions[place]

@@ -2,13 +2,15 @@
 
 IBM model 1, estimated by EM. With agreement (Liang et al. 2006) the two directions are learned
 together: a link counts only as far as both find it likely, which keeps rare words from collecting
-what has nothing to do with them. Memory grows with the pairs of words that occur together.
+what has nothing to do with them. Memory grows with the pairs of words that occur together, and by
+four bytes for each time that they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +29,7 @@ KINDS: dict[str, Any] = {
     "begins": np.int64,
     "columns": np.int32,
 }  # of arrays that are not float64
+CHUNK = 2**23  # pairs of words of sentence pairs that are listed at a time
 SMOOTHING = 1e-3  # share of plain frequencies in the empty word's translations
 
 
@@ -61,10 +64,7 @@ class WordTables:
         source_words, x = np.unique(corpus.source.tokens, return_inverse=True)
         target_words, y = np.unique(corpus.target.tokens, return_inverse=True)
         sides = (x, corpus.source.ends, y, corpus.target.ends)
-        pairs = np.empty(int(np.diff(sides[1]) @ np.diff(sides[3])), np.int64)
-        table_kernels.occurrences(*sides, pairs)
-        keys, entries = np.unique(pairs, return_inverse=True)
-        entries = entries.astype(np.int32 if len(keys) < 2**31 else np.int64)
+        keys, entries = _entries(*sides)
         rows, columns = keys >> 32, keys & 0xFFFFFFFF
         sizes = len(source_words), len(target_words)
         rates = [
@@ -149,6 +149,42 @@ def numbers(
         return np.full(len(ids), -1)
     places = np.searchsorted(words, ids).clip(max=len(words) - 1)
     return np.where(words[places] == ids, places, -1)
+
+
+def _entries(
+    x: NDArray[np.int64], x_ends: NDArray[np.int64], y: NDArray[np.int64], y_ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Pairs of words that occur together, rising, and which of them each occurrence is.
+
+    Occurrences are those of all sentence pairs in order. Only some of them are in memory as pairs.
+    """
+    totals = np.cumsum(np.diff(x_ends) * np.diff(y_ends))
+    chunk = (totals - 1) // CHUNK
+    bounds = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(totals)]
+
+    def occurrences() -> Iterator[NDArray[np.int64]]:
+        for begin, end in pairwise(bounds):
+            sides = x_ends[begin : end + 1], y_ends[begin : end + 1]
+            pairs = np.empty(int(np.diff(sides[0]) @ np.diff(sides[1])), np.int64)
+            table_kernels.occurrences(x, sides[0], y, sides[1], pairs)
+            yield pairs
+
+    keys, new = np.zeros(0, np.int64), [np.zeros(0, np.int64)]
+    for pairs in occurrences():
+        new.append(np.unique(pairs))
+        if sum(map(len, new)) > len(keys):  # so seldom that it costs little
+            keys, new = np.unique(np.concatenate([keys, *new])), []
+    keys = np.unique(np.concatenate([keys, *new]))
+    entries = np.empty(int(totals[-1]) if len(totals) else 0, _smallest_kind(len(keys)))
+    done = 0
+    for pairs in occurrences():
+        entries[done : done + len(pairs)] = np.searchsorted(keys, pairs)
+        done += len(pairs)
+    return keys, entries
+
+
+def _smallest_kind(size: int) -> Any:
+    return np.int32 if size < 2**31 else np.int64
 
 
 def _normalised(counts: Floats, groups: NDArray[np.int64], size: int) -> Floats:

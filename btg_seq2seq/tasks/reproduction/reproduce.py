@@ -40,6 +40,8 @@ def reproduce(
             remove(job, place)
         place.say("removed what these runs had done; without --overwrite, they are continued")
     missing = [job for job in jobs if not is_done(job, place)]
+    for seed in seeds:  # refuses a baseline of other settings, which is compared with these runs
+        is_done(Job(task, SYSTEMS[BASELINE], seed), place)
     for job in jobs:
         if job not in missing:
             place.say(f"{job}: done before")

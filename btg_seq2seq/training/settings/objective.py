@@ -112,6 +112,11 @@ class ObjectiveSettings:
         steps = ("uniform_steps", "flat_steps", "taught_steps", "fading_steps")
         for name in ("summed_length", *steps):
             at_least(0, f"objective.{name}", getattr(self, name))
+        if self.fading_steps and self.taught_steps is None:
+            raise UserError(
+                "objective.fading_steps follow objective.taught_steps, which are the whole run by "
+                "default: set objective.taught_steps, too"
+            )
         from_0_to_1("objective.taught_share", self.taught_share)
         if self.has_teacher and self.description.needs_gold:
             raise UserError(

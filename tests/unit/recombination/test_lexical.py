@@ -35,3 +35,7 @@ def test_new_pairs_from_text():
     assert excluded not in {one for one, _ in recombine(sources, targets, exclude=[excluded])}
     with refused("1 sources but 2 targets"):
         recombine(["a"], ["b", "c"])
+    with refused("must be lists of sentences"):
+        recombine("ab", ["b", "c"])
+    with refused("half a character"):
+        recombine(["a", "b\ud800"], ["b", "c"])

@@ -120,6 +120,16 @@ def test_more_phrases_than_the_settings_allow():
         biparse(SOURCES, TARGETS, segments=0)
 
 
+def test_as_many_phrases_as_possible():
+    """A number that no sentence reaches takes no memory."""
+    found = biparse(SOURCES[:3], TARGETS[:3], segments=10_000)
+    fewest = min(len(words_of(SOURCES[0])), len(words_of(TARGETS[0])))  # the same for all pairs
+    assert found.taught.best.shape[1] == fewest
+    assert found[0].derivation.tree.segments >= 4  # full stops stay at the ends
+    assert found.taught.best_log_prob(0, 10_000) == -math.inf
+    assert found.taught.best_log_prob(0, found.taught.best.shape[1] + 1) == -math.inf
+
+
 def test_lines_that_are_too_long_have_no_links():
     found = biparse([*SOURCES, "dog " * 90], [*TARGETS, "Hund " * 90])
     assert found[len(SOURCES)].derivation is None

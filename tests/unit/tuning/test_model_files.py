@@ -39,6 +39,14 @@ def test_a_model_with_tables(directory):
         Translator.from_pretrained(directory, verify=False)
 
 
+def test_very_long_pairs_are_left_out_of_tables():
+    translator = translator_of("bpe")
+    tables = estimate_tables(translator, [*CORPUS, "the dog " * 300], [*CORPUS, "dog"])
+    np.testing.assert_array_equal(
+        tables.forward, estimate_tables(translator, CORPUS, CORPUS).forward
+    )
+
+
 def test_a_tuned_model(directory, tmp_path):
     tuned = TunedSettings().with_mode("cky", {"weights": {"word": 2.0}, "flat_weight": 0.1}, {})
     for beam_size in (2, 3):  # replacing an older file too

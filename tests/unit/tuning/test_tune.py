@@ -66,6 +66,21 @@ def test_given_settings_are_kept(references):
     assert {name: result.modes[0].settings[name] for name in given} == given
 
 
+def test_given_weights_are_kept(references):
+    given = {"weights": RankingWeights(word=0.3), "rescoring": RankingWeights(reverse=0.2)}
+    result = tune(fresh(), TEXTS, references, metric="chrf", **given)
+    assert [one.mode for one in result.modes] == ["flat", "cky", "rescored"]
+    for mode in result.modes:
+        assert mode.settings["weights"] == given["weights"]
+    assert result.modes[-1].settings["rescoring"] == given["rescoring"]
+
+
+@pytest.mark.parametrize("mode", ["cky", "rescored"])
+def test_sentences_that_are_too_long_for_charts(references, mode):
+    result = tune(fresh(), TEXTS, references, modes=[mode], metric="chrf", max_cky_length=2)
+    assert result.modes[0].after >= result.modes[0].before
+
+
 def test_a_flat_model_is_tuned_flat(references):
     translator = fresh()
     translator.model.config.parsers_learned = False

@@ -1,11 +1,14 @@
 """Word-translation tables against a plain implementation of IBM model 1."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btg_seq2seq.derivations.lexical import UnitCorpus, UnitSide, WordTables
+from btg_seq2seq.derivations.lexical import word_tables as module
 from btg_seq2seq.derivations.lexical.word_tables import SMOOTHING
 
 SENTENCES = st.lists(st.lists(st.integers(3, 7), max_size=4), min_size=1, max_size=4)
@@ -85,6 +88,18 @@ def test_tables_are_those_of_a_plain_implementation(sources, data, iterations, a
         assert tables.empty_source[number] == pytest.approx(backward[None, x])
     for number, y in enumerate(tables.target_words.tolist()):
         assert tables.empty_target[number] == pytest.approx(forward[None, y])
+
+
+@given(SENTENCES, st.integers(1, 6))
+def test_tables_do_not_depend_on_chunks(sources, size):
+    targets = [row[::-1] for row in sources]
+    if not any(sources):
+        return
+    expected = vars(WordTables.estimate(corpus_of(sources, targets)))
+    with patch.object(module, "CHUNK", size):
+        found = vars(WordTables.estimate(corpus_of(sources, targets)))
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
 
 
 def test_unknown_words_have_no_number():

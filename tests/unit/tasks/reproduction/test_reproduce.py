@@ -9,7 +9,7 @@ from tiny_reproduction import TASK, tiny_place
 from btg_seq2seq.tasks.registry import TASKS, register_task
 from btg_seq2seq.tasks.reproduction import reproduce as module
 from btg_seq2seq.tasks.reproduction.reproduce import reproduce
-from btg_seq2seq.tasks.reproduction.results import Job, read_result
+from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
 from btg_seq2seq.tasks.systems import SYSTEMS
 from btg_seq2seq.text import write_lines
 
@@ -38,6 +38,18 @@ def test_runs_comparisons_and_the_page(tmp_path, task):
     reproduce(task, systems, [0], place, page)
     assert [line for line in said if ": run " in line] == []
     assert page.read_text(encoding="utf-8") == text
+
+
+def test_a_baseline_of_other_settings_is_not_compared_with(tmp_path, task):
+    """Also where only other systems are run."""
+    place = tiny_place(tmp_path)
+    job = Job(task, SYSTEMS["seq2seq"], 0)
+    facts = {"task": task.name, "system": "seq2seq", "seed": 0, "steps": 1, "parameters": {}}
+    others = {"cpu_seconds": {}, "modes": {}, "config": {"optimisation": {"steps": 1}}}
+    write_result(job.result(place.results), facts | others)
+    with refused("with other settings"):
+        reproduce(task, [SYSTEMS["trivial-align"]], [0], place, tmp_path / "results.md")
+    assert not Job(task, SYSTEMS["trivial-align"], 0).directory(place.output).exists()
 
 
 def test_failures_side_by_side_are_reported(tmp_path, task):

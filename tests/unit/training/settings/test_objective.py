@@ -16,4 +16,6 @@ def test_settings_are_checked():
         ValueError, match=r"samples must be 2 or more for the estimator robust .*, not 1"
     ):
         ObjectiveSettings(estimator="robust", samples=1)
+    with pytest.raises(ValueError, match=r"set objective\.taught_steps, too"):
+        ObjectiveSettings(fading_steps=10)
     ObjectiveSettings(estimator="paper", baseline="self-critical", samples=1)
