@@ -14,6 +14,7 @@ from btg_seq2seq.tasks.named import Named
 
 PhrasePairs = Literal["trivial", "fast-align", "teacher"]
 BASELINE = "seq2seq"  # what the others are compared with
+PRETRAINED_BASELINE = "fast-align"  # and those that learn phrase pairs before sentences, too
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ from typing import Any
 from btg_seq2seq.evaluation.bleu_tokenizers import tokenizer_for
 from btg_seq2seq.evaluation.significance import paired_bootstrap, paired_verdicts
 from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_result
-from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS
+from btg_seq2seq.tasks.systems import BASELINE, PRETRAINED_BASELINE, SYSTEMS
 from btg_seq2seq.tasks.task import Judge
 from btg_seq2seq.text import Bitext, read_lines
 
 FLAT, TRANSLATIONS = "flat", "translations"
+# Fields of a result, by what it is compared with.
+COMPARISONS = {BASELINE: "comparisons", PRETRAINED_BASELINE: "fast_align_comparisons"}
 
 
 def translation_file(directory: Path, name: str, mode: str) -> Path:
@@ -23,15 +25,20 @@ def translation_file(directory: Path, name: str, mode: str) -> Path:
 
 
 def compare(
-    job: Job, output: Path, results: Path, sets: Mapping[str, Bitext], judges: Mapping[str, Judge]
+    job: Job,
+    output: Path,
+    results: Path,
+    sets: Mapping[str, Bitext],
+    judges: Mapping[str, Judge],
+    baseline: str = BASELINE,
 ) -> bool:
-    """Add p-values against the baseline to a result, if both are there; tell whether it did."""
+    """Add p-values against a baseline to a result, if both are there; tell whether it did."""
     path = job.result(results)
-    base = Job(job.task, SYSTEMS[BASELINE], job.seed)
-    if job.system.name == BASELINE or not path.exists() or not base.result(results).exists():
+    base = Job(job.task, SYSTEMS[baseline], job.seed)
+    if job.system is base.system or not path.exists() or not base.result(results).exists():
         return False
     result, other = read_result(path), read_result(base.result(results))
-    known: dict[str, Any] = result.get("comparisons", {})
+    known: dict[str, Any] = result.get(COMPARISONS[baseline], {})
     found: dict[str, Any] = {}
     for mode in result["modes"]:
         base_mode = mode if mode in other["modes"] else FLAT
@@ -67,11 +74,11 @@ def compare(
                 p[name], gains[name] = values, gain
         if p:
             mark = mark if texts else before["fingerprint"]
-            compared = {"system": BASELINE, "mode": base_mode, "fingerprint": mark}
+            compared = {"system": baseline, "mode": base_mode, "fingerprint": mark}
             found[mode] = {**compared, "p": p, "gain": gains}
     if found == known:
         return False
-    write_result(path, {**result, "comparisons": found})
+    write_result(path, {**result, COMPARISONS[baseline]: found})
     return True
 
 

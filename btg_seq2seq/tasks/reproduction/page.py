@@ -10,8 +10,9 @@ from typing import Any
 
 from btg_seq2seq.evaluation.metrics import METRICS
 from btg_seq2seq.tasks.registry import TASKS
+from btg_seq2seq.tasks.reproduction.comparing import COMPARISONS
 from btg_seq2seq.tasks.reproduction.results import read_results
-from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS
+from btg_seq2seq.tasks.systems import BASELINE, PRETRAINED_BASELINE, SYSTEMS
 from btg_seq2seq.tasks.task import Task
 from btg_seq2seq.text import write_lines
 
@@ -21,8 +22,8 @@ INTRODUCTION = """# Results
 
 `btg reproduce` trains every system of a task with the same backbone, optimiser and number of steps,
 chooses decoding settings on the dev set, and then translates the test set once. Systems that learn
-phrase pairs before sentences do so in further steps, which the tables name first: the fair
-comparison among them is with Fast-Align. `make results` writes this page from the files in
+phrase pairs before sentences do so in further steps, which the tables name first, so they are
+compared with Fast-Align, too. `make results` writes this page from the files in
 [docs/results](results); nothing here is typed by hand.
 
 Scores of several seeds are means, with the lowest and the highest in brackets. p is the value of
@@ -122,7 +123,9 @@ def _section(task: Task, runs: Sequence[dict[str, Any]]) -> Iterator[str]:
     metric = task.metric
     others = [name for name in ("bleu", "chrf") if name != metric]
     titles = [METRICS[name].title for name in (metric, *others)]
-    header = ["system", "mode", "seeds", f"dev {titles[0]}", *titles, "p", "paper"]
+    is_pretrained = any(COMPARISONS[PRETRAINED_BASELINE] in run for run in runs)
+    second = ["p, Fast-Align"] * is_pretrained
+    header = ["system", "mode", "seeds", f"dev {titles[0]}", *titles, "p", *second, "paper"]
     header += ["steps", "parameters", "CPU min"]
     rows = []
     for name, mode, own in _lines(runs):
@@ -134,6 +137,7 @@ def _section(task: Task, runs: Sequence[dict[str, Any]]) -> Iterator[str]:
                 _range(dev),
                 *map(_range, tested),
                 _p(own, mode, "test", metric),
+                *(_p(own, mode, "test", metric, PRETRAINED_BASELINE) for _ in second),
                 _paper(task, name, mode),
                 *_cost(own),
             ]
@@ -228,9 +232,12 @@ def _range(values: Sequence[float]) -> str:
     return f"{mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
-def _p(runs: Sequence[dict[str, Any]], mode: str, test: str, metric: str) -> str:
+def _p(
+    runs: Sequence[dict[str, Any]], mode: str, test: str, metric: str, baseline: str = BASELINE
+) -> str:
     """Show the largest p-value of all seeds, and how many seeds are below the baseline."""
-    compared = [run["comparisons"][mode] for run in runs if mode in run.get("comparisons", {})]
+    found = (run.get(COMPARISONS[baseline], {}) for run in runs)
+    compared = [comparisons[mode] for comparisons in found if mode in comparisons]
     compared = [one for one in compared if metric in one["p"].get(test, {})]
     if not compared:
         return ""

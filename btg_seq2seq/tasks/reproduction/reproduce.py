@@ -11,7 +11,7 @@ from btg_seq2seq.tasks.reproduction.jobs import run_side_by_side
 from btg_seq2seq.tasks.reproduction.page import write_page
 from btg_seq2seq.tasks.reproduction.results import Job
 from btg_seq2seq.tasks.reproduction.run import Place, is_done, remove, run, test_sets
-from btg_seq2seq.tasks.systems import BASELINE, SYSTEMS, System
+from btg_seq2seq.tasks.systems import BASELINE, PRETRAINED_BASELINE, SYSTEMS, System
 from btg_seq2seq.tasks.task import Task
 
 
@@ -66,5 +66,6 @@ def compare_all(task: Task, seeds: Sequence[int], place: Place) -> None:
         sets = test_sets(task.bitexts(place.data, seed, unchecked=place.unchecked))
         judges = {name: make(place.data) for name, make in task.judges.items()}
         for system in SYSTEMS.values():
-            if system.name != BASELINE:
-                compare(Job(task, system, seed), place.output, place.results, sets, judges)
+            job = Job(task, system, seed)
+            for baseline in (BASELINE, *[PRETRAINED_BASELINE] * bool(system.phrase_pairs)):
+                compare(job, place.output, place.results, sets, judges, baseline)

@@ -44,6 +44,17 @@ def test_p_values_are_added_once(tmp_path):
     assert found["flat"]["p"]["test"]["bleu"] == 1.0
 
 
+def test_another_baseline(tmp_path):
+    results = tmp_path / "results"
+    job = put(tmp_path, "taught-phrases", REFERENCES, 100.0, ["flat"])
+    put(tmp_path, "fast-align", REFERENCES, 100.0, ["flat"])
+    assert not compare(job, tmp_path, results, SETS, {})
+    assert compare(job, tmp_path, results, SETS, {}, "fast-align")
+    result = read_result(job.result(results))
+    assert "comparisons" not in result
+    assert result["fast_align_comparisons"]["flat"]["p"]["test"]["bleu"] == 1.0
+
+
 def test_judged_sets_are_compared_by_verdicts(tmp_path):
     def judge(lines):
         right = [line == "good" for line in lines]

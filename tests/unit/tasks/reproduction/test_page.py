@@ -83,6 +83,15 @@ def test_a_table(tmp_path, put):
     assert (tmp_path / "results.md").read_text(encoding="utf-8") == text
 
 
+def test_a_second_baseline_has_a_column(tmp_path, put):
+    second = compared(0.02, 1.0)
+    put("en-ja", "seq2seq", 0, 12.0)
+    put("en-ja", "taught-phrases", 0, 14.0, compared(0.01, 2.0), fast_align_comparisons=second)
+    text = page(tmp_path)
+    assert "| p | p, Fast-Align | paper |" in text
+    assert "| **0.010** | **0.020** |  |" in text
+
+
 def test_a_judged_set_has_a_table_of_its_own(tmp_path, put):
     sets = ("test", "cg-test")
     put("cognition-20k", "seq2seq", 0, 30.0, sets=sets)
