@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse import Namespace
 
@@ -19,6 +19,7 @@ from btg_seq2seq.tasks.systems import SYSTEMS, find_system
 
 if TYPE_CHECKING:
     from btg_seq2seq.tasks.reproduction.run import Place
+    from btg_seq2seq.translation.translator import TranslationMode
 
 DESCRIPTION = """Train and compare the systems of a task.
 
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str]) -> int:
         options.quiet,
         messages.say,
         tracker(options.quiet),
+        _modes(options.modes),
     )
     page = Path(options.page or output / "results.md")
     try:
@@ -107,6 +109,14 @@ def _parser() -> OptionParser:
         help="seeds of the models; several runs per system",
         **many,
     )
+    parser.add_argument(
+        "--modes",
+        type=Literal["flat", "cky", "rescored"],
+        default=["flat", "cky", "rescored"],
+        help="modes that systems with a grammar are tested in. flat is always among them, and cky "
+        "if rescored is; others can be added later by the same command",
+        **many,
+    )
     parser.add_argument("--output", default="runs/reproduce", help="directory for all runs")
     parser.add_argument(
         "--jobs", type=int, default=1, help="runs side by side, in processes of their own"
@@ -128,9 +138,18 @@ def _parser() -> OptionParser:
     return parser
 
 
+def _modes(named: Sequence[str]) -> list[TranslationMode]:
+    """Return the modes to test, with those that they need."""
+    wanted = {"flat", *named, *["cky"] * ("rescored" in named)}
+    from btg_seq2seq.tasks.reproduction.tuning import MODES
+
+    return [mode for mode in MODES if mode in wanted]
+
+
 def _passed_on(options: Namespace, place: Place, page: Path) -> list[str]:
     """Options for processes of single runs."""
     passed = ["--data", options.data, "--output", options.output]
     passed += ["--results", str(place.results), "--page", str(page)]
     passed += ["--config", options.config] if options.config else []
+    passed += ["--modes", *place.modes]
     return passed + [f"--{name}" for name in ("unchecked", "quiet") if options[name]]

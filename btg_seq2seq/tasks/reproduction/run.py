@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from btg_seq2seq.tasks.reproduction.results import Job, read_result, write_resul
 from btg_seq2seq.tasks.reproduction.stopwatch import Stopwatch
 from btg_seq2seq.tasks.reproduction.translating import translated
 from btg_seq2seq.tasks.reproduction.tuning import (
+    MODES,
     add_tables,
     modes_of,
     tune_mode,
@@ -54,7 +55,10 @@ REMOVED = ".removed"  # parts of a run that is being removed; while it exists, t
 
 @dataclass(frozen=True)
 class Place:
-    """Inputs and outputs of all runs of a command."""
+    """Inputs and outputs of all runs of a command.
+
+    ``modes`` are those that systems with a grammar are tuned for and tested in.
+    """
 
     data: Path
     output: Path
@@ -64,15 +68,21 @@ class Place:
     quiet: bool = False
     say: Callable[[str], None] = lambda line: None
     track: Track = untracked
+    modes: Collection[TranslationMode] = MODES
 
 
 def is_done(job: Job, place: Place) -> bool:
-    """Tell whether there is a result; refuse one of other settings."""
+    """Tell whether there is a result in all modes; refuse one of other settings."""
     path = job.result(place.results)
     if not path.exists():
         return False
-    _refuse_changes(path, "result", read_result(path), _described(job, place, _sets(job, place)))
-    return True
+    result = read_result(path)
+    _refuse_changes(path, "result", result, _described(job, place, _sets(job, place)))
+    return all(mode in result["modes"] for mode in _modes(job, place))
+
+
+def _modes(job: Job, place: Place) -> list[TranslationMode]:
+    return [mode for mode in modes_of(job.system.has_grammar) if mode in place.modes]
 
 
 def _sets(job: Job, place: Place) -> Bitexts:
@@ -181,7 +191,10 @@ def _tuned(job: Job, place: Place, sets: Bitexts, watch: Stopwatch) -> dict[str,
     """Tune every mode on the dev set; then, and only then, translate and score the test sets."""
     model = job.directory(place.output) / MODEL
     translator = Translator.from_pretrained(model, device=_device())
-    modes = modes_of(job.system.has_grammar)
+    result = job.result(place.results)
+    before = read_result(result)["modes"] if result.exists() else ()
+    wanted = {*_modes(job, place), *before}
+    modes = [mode for mode in modes_of(job.system.has_grammar) if mode in wanted]
     with watch.stage("tables"):
         add_tables(translator, model, sets["train"], place.track)
     for mode in modes:

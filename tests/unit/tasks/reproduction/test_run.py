@@ -56,6 +56,22 @@ def test_a_run_and_its_result(tmp_path, monkeypatch):
     assert str(tmp_path) not in json.dumps(result)
 
 
+def test_modes_can_be_added(tmp_path, monkeypatch):
+    place = tiny_place(tmp_path)
+    job, small = Job(TASK, SYSTEMS["taught"], 0), replace(place, modes=["flat", "cky"])
+    run(job, small)
+    before = read_result(job.result(place.results))
+    assert list(before["modes"]) == ["flat", "cky"]
+    assert is_done(job, small)
+    assert not is_done(job, place)
+    assert is_done(job, replace(place, modes=["flat"]))
+    monkeypatch.setattr(run_module, "train", stop)  # what was trained is used
+    run(job, replace(place, modes=["flat", "rescored"]))
+    after = read_result(job.result(place.results))
+    assert list(after["modes"]) == ["flat", "cky", "rescored"]
+    assert {mode: after["modes"][mode] for mode in before["modes"]} == before["modes"]
+
+
 def stop(*_, **__):
     raise KeyboardInterrupt
 
@@ -194,7 +210,8 @@ def test_runs_and_results_of_earlier_versions_have_fewer_settings(tmp_path):
     )
     older = {"config": place.settings.recorded(PLAIN.system, 0)["config"]}
     result = {"task": "tiny", "system": "seq2seq", "seed": 0, "steps": 6, "parameters": {}}
-    write_result(PLAIN.result(place.results), {**result, "cpu_seconds": {}, "modes": {}, **older})
+    result |= {"cpu_seconds": {}, "modes": {"flat": {}}}
+    write_result(PLAIN.result(place.results), {**result, **older})
     assert is_done(PLAIN, place)
     write_lines(PLAIN.directory(place.output) / "trained.json", [json.dumps(older)])
     for refusing in (is_done, run):
