@@ -222,11 +222,12 @@ class Seq2SeqPhrases(PhraseTranslator):
         """
         backbone = self.model.backbone
         strings = found.lists()
-        pairs = [
+        every = [
             (self._phrase_tokens(phrase), string)
             for phrase, own in zip(phrases, strings, strict=True)
             for string, _ in own
         ]
+        pairs = list(dict.fromkeys(every))  # many phrases occur in several sentences
         result = np.array([-(len(x) + 1) * np.log(backbone.vocabulary_size) for x, _ in pairs])
         most = backbone.family.longest(backbone.model.config)
         room = len(self.model.config.reverse_prefix) + len(self.model.config.reverse_suffix)
@@ -252,7 +253,8 @@ class Seq2SeqPhrases(PhraseTranslator):
                 decoded = backbone.decode_labels(labels, states, mask, prompt)
                 log_probs = backbone.token_log_probs(decoded, labels).double().sum(1)
                 result[rows] = log_probs.cpu().numpy()
-        return result
+        rank = {pair: number for number, pair in enumerate(pairs)}
+        return result[[rank[pair] for pair in every]]
 
     def split_scores(self, sentences: Sequence[int]) -> list[Floats]:
         """Compute the split scores of the source parser, ``[splits, 2]`` per sentence."""
