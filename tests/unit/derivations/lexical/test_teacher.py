@@ -328,7 +328,6 @@ def test_one_phrase_where_nothing_can_be_pruned():
     for sentence in range(2):
         assert taught.best_derivation(sentence).phrases == [PhrasePair((0, 60), (0, 60))]
         assert taught.best_log_prob(sentence) == 0.0
-        assert taught.best_derivation(sentence, 2) is None
         assert taught.drawn_derivation(sentence, 0) is None
 
 
